@@ -165,10 +165,8 @@ describe("live log", () => {
 		trace(device, "on the next connection\n");
 		await pass(3000);
 		await next.query();
-		assert.deepEqual(
-			logs.filter((type) => type === "log"),
-			[],
-		);
+		const logLines = logs.filter((type) => type === "log");
+		assert.deepEqual(logLines, []);
 	});
 
 	test("counts dropped lines, and sends one frame of at most 4 KB a second", async (t) => {

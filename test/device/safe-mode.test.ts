@@ -5,10 +5,9 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
-import { waitUntil } from "../support/eventually.js";
 import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
-import { pass, passUntil } from "../support/virtual-time.js";
+import { pass, passUntil, passUntilTrue } from "../support/virtual-time.js";
 
 test("starts a confirmed image that crashes at each start in safe mode, and updates it from there", async (t) => {
 	const gateway = await runScriptedGateway(t);
@@ -32,10 +31,7 @@ test("starts a confirmed image that crashes at each start in safe mode, and upda
 	});
 	onEnd(t, () => device.close());
 
-	await waitUntil(
-		() => starts.length >= 4,
-		() => pass(device, 1000).catch(() => {}),
-	);
+	await passUntilTrue(device, 1000, () => starts.length >= 4);
 	device.board.accessPoint = { ssid: "virtual", rssi: -50 };
 	const connection = await passUntil(device, gateway.connection());
 	const report = await connection.next("state_report");
@@ -77,10 +73,7 @@ test("counts no restart by the firmware as a crash, such as erasing the settings
 	});
 	for (const count of [2, 3, 4, 5]) {
 		for (const name of ["play", "mute"] as const) device.board.setButton(name, true);
-		await waitUntil(
-			() => starts.length >= count,
-			() => pass(device, 1000).catch(() => {}),
-		);
+		await passUntilTrue(device, 1000, () => starts.length >= count);
 		for (const name of ["play", "mute"] as const) device.board.setButton(name, false);
 		await pass(device, 100);
 	}

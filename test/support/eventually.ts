@@ -61,10 +61,10 @@ export async function waitUntil(
 	await poll(async () => ((await condition()) ? true : undefined), { turn, what, ms });
 }
 
-/** Resolves with the first value for which `predicate` is true. @param read may throw until then */
+/** Resolves with the first value for which `predicate` is true; default: the first one. @param read may throw until then */
 export async function eventually<T>(
 	read: () => T | Promise<T>,
-	predicate: (value: T) => boolean,
+	predicate: (value: T) => boolean = () => true,
 	ms = limitMs,
 ): Promise<T> {
 	let last = "";

@@ -1,6 +1,5 @@
 /** Gateway with a release 1.4.0 for DEV-1, scripted devices, and rollouts over HTTP. */
 
-import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
@@ -10,7 +9,7 @@ import type { GatewayOptions } from "../../gateway/gateway.js";
 import { call } from "./call.js";
 import { eventually } from "./eventually.js";
 import { writeReleases } from "./releases.js";
-import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "./running.js";
+import { noRateLimits, runGateway, temporaryDirectory } from "./running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
 
 export interface ReleasedFleet {
@@ -60,15 +59,15 @@ export function quickPlan(change: Partial<RequestedPlan> = {}): RequestedPlan {
 }
 
 export async function putRollout(url: string, id: string, plan = quickPlan()): Promise<void> {
-	await request(url, `/${id}`, "PUT", plan);
+	await call(url, "PUT", `rollouts/${id}`, plan);
 }
 
 export async function postRolloutAction(url: string, id: string, action: string): Promise<void> {
-	await request(url, `/${id}/${action}`, "POST");
+	await call(url, "POST", `rollouts/${id}/${action}`);
 }
 
 export async function getRollout(url: string, id: string): Promise<Rollout> {
-	return request(url, `/${id}`);
+	return call(url, "GET", `rollouts/${id}`);
 }
 
 /** Reports a crash of a device. @param count of its version's crashes, which each of these gateways has then */
@@ -87,17 +86,6 @@ export async function reportCrash(
 }
 
 export async function rolloutIds(url: string): Promise<readonly string[]> {
-	const { rollouts } = await request<{ rollouts: readonly Rollout[] }>(url, "");
+	const { rollouts } = await call<{ rollouts: readonly Rollout[] }>(url, "GET", "rollouts");
 	return rollouts.map(({ id }) => id);
-}
-
-async function request<T>(url: string, path: string, method = "GET", body?: object): Promise<T> {
-	const response = await fetch(`${url}/api/rollouts${path}`, {
-		method,
-		headers: { ...bearer(monitorToken), ...(body && { "Content-Type": "application/json" }) },
-		...(body && { body: JSON.stringify(body) }),
-	});
-	const text = await response.text();
-	assert.ok(response.ok, `${method} ${path}: ${text}`);
-	return JSON.parse(text);
 }

@@ -5,6 +5,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { StateReport } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import { waitUntil } from "./eventually.js";
 import { type Connection, powerOn, runScriptedGateway, type ScriptedGateway } from "./scripted-gateway.js";
 
 export interface TimedDevice {
@@ -47,6 +48,15 @@ export function pass(device: VirtualDevice, ms: number): Promise<void> {
 	return device.machine.advance(ms, async () => {
 		for (let round = 0; round < 8; round++) await setImmediate();
 	});
+}
+
+/** Advances a device's clock, across its restarts, until the condition is true. */
+export function passUntilTrue(
+	device: VirtualDevice,
+	stepMs: number,
+	condition: () => boolean,
+): Promise<void> {
+	return waitUntil(condition, () => pass(device, stepMs).catch(() => {}));
 }
 
 /** Next connection of a device, across its restarts, and its first report. */

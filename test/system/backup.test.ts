@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import { restore } from "../../scripts/backup/restore.js";
 import { call } from "../support/call.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, waitUntil } from "../support/eventually.js";
 import { quickPlan } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import {
@@ -75,10 +75,7 @@ test("a gateway restored from a backup during changes continues: devices return,
 			acknowledged.set(deviceId, count);
 		}
 	});
-	await eventually(
-		() => acknowledged.size,
-		(size) => size === 5,
-	);
+	await waitUntil(() => acknowledged.size === 5);
 	const before = new Map(acknowledged);
 	const file = join(folder, "backup.tar.gz");
 	await download(url, file, "?releases=1");
@@ -162,15 +159,11 @@ test("restores the stored backup of format 1, and a gateway continues from it", 
 	const { crashes } = await call<{ crashes: unknown[] }>(url, "GET", "devices/dev-1-000001");
 	assert.equal(crashes.length, 1);
 	const { tokens } = await call<{ tokens: { name: string }[] }>(url, "GET", "tokens");
-	assert.deepEqual(
-		tokens.map(({ name }) => name),
-		["monitor", "anna"],
-	);
+	const tokenNames = tokens.map(({ name }) => name);
+	assert.deepEqual(tokenNames, ["monitor", "anna"]);
 	const { schedules } = await call<{ schedules: { name: string }[] }>(url, "GET", "schedules");
-	assert.deepEqual(
-		schedules.map(({ name }) => name),
-		["Closing"],
-	);
+	const scheduleNames = schedules.map(({ name }) => name);
+	assert.deepEqual(scheduleNames, ["Closing"]);
 	assert.match(JSON.stringify(await call(url, "GET", "quiet-hours")), /22:00/);
 	const { sounds } = await call<{ sounds: { id: string; name: string }[] }>(url, "GET", "sounds");
 	assert.equal(sounds[0]?.name, "Dinner");
@@ -195,8 +188,6 @@ test("the audit log lists a backup download, but not the check whether one is av
 		() => call<{ changes: { what: string }[] }>(url, "GET", "audit"),
 		({ changes }) => changes.length > 0,
 	);
-	assert.deepEqual(
-		changes.map(({ what }) => what),
-		["GET /api/backup"],
-	);
+	const audited = changes.map(({ what }) => what);
+	assert.deepEqual(audited, ["GET /api/backup"]);
 });

@@ -13,7 +13,7 @@ import { Results, type SoundUpdate } from "../../device/sound/results.js";
 import type { Schedule } from "../../gateway/api/schedule.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, waitUntil } from "../support/eventually.js";
 import { type ClusterGateway, clusterMissing, startCluster } from "../support/gateway-cluster.js";
 import { makeImage } from "../support/images.js";
 import { isNatsOld } from "../support/nats.js";
@@ -142,10 +142,7 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 		maxAttempts,
 	};
 	// None of the gateways may run rollouts yet.
-	await eventually(
-		() => first.call("PUT", "rollouts/autumn", plan),
-		() => true,
-	);
+	await eventually(() => first.call("PUT", "rollouts/autumn", plan));
 	const rollout = () => first.call<Rollout>("GET", "rollouts/autumn");
 	let isReplicaBehind = false;
 	for (const kind of Array.from({ length: times }, () => kinds).flat()) {
@@ -351,11 +348,7 @@ async function testSchedules(
 			const group = players[made.findIndex((announcement) => announcement.id === id)] ?? [];
 			// A device of a killed gateway may be offline.
 			for (const [index, { played }] of group.entries())
-				if (gateways[index] !== victim)
-					await eventually(
-						() => played.includes(job),
-						(isHeard) => isHeard,
-					);
+				if (gateways[index] !== victim) await waitUntil(() => played.includes(job));
 			await first.call("DELETE", `schedules/${id}`).catch(() => {});
 		}
 		await victim.start();

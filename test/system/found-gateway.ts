@@ -10,7 +10,7 @@ import { hostname } from "node:os";
 import { type TestContext, test } from "node:test";
 import { type Answer, decode, encode, type Packet, type Question } from "dns-packet";
 import { onEnd } from "../support/cleanup.js";
-import { eventually, nextEvent } from "../support/eventually.js";
+import { eventually, nextEvent, waitUntil } from "../support/eventually.js";
 import { readStartupOutput, startProcess } from "../support/gateway-process.js";
 import { portOf } from "../support/ports.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
@@ -83,14 +83,12 @@ test("a device without an address connects to the gateway that knows its token, 
 		settings: { gateway: "", token: deviceToken },
 		onTrace: (text) => traced.push(text),
 	});
-	await eventually(
-		() => answered,
-		(count) => count > 0,
-	);
+	await waitUntil(() => answered > 0);
 	const { port } = await startGateway(t, { PORT: "0" });
+	const address = `ws://10.99.1.1:${port}/device`;
 	await eventually(
 		() => device.setting("gateway"),
-		(address) => address === `ws://10.99.1.1:${port}/device`,
+		(known) => known === address,
 	);
 	assert.match(traced.join(""), /^gateway connected/m);
 	assert.match(traced.join(""), /does not know this device's token/);

@@ -8,7 +8,7 @@ import type { SoundList } from "../../gateway/api/announcement.js";
 import type { ScheduleList } from "../../gateway/api/schedule.js";
 import { call } from "../support/call.js";
 import { callCommand, runCommand } from "../support/command-line.js";
-import { eventually } from "../support/eventually.js";
+import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { monitorToken, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
@@ -43,7 +43,7 @@ test("npm run say plays a file from the first sample to the last, reports each d
 	const [played = ""] = /^dev-1-02.* {2}played, 1\.0 s.*$/m.exec(output) ?? [];
 	assert.notEqual(played, "", output);
 	// A busy computer may cause a gap, which the device counts. The last samples leave the output after the response.
-	if (!played.includes("buffered")) await eventually(() => captured().includes(samples), Boolean);
+	if (!played.includes("buffered")) await waitUntil(() => captured().includes(samples));
 	assert.deepEqual(await sounds(), []);
 	const other = start("--all", "-");
 	other.process.stdin?.end(Buffer.from("ID3\x04\0\0\0\0\0\x23TSSE"));
@@ -56,10 +56,7 @@ test("npm run say schedules a file, lists it and cancels it", async (t) => {
 	const soon = await say("--in", "1s", "--chime", "--all", file);
 	assert.equal(soon.code, 0, soon.output);
 	assert.match(soon.output, /^[\w-]+ {2}sound \w+, 1 s timer, All devices, 0:0[01] left$/m);
-	await eventually(
-		() => captured().includes(samples),
-		(isPlayed) => isPlayed,
-	);
+	await waitUntil(() => captured().includes(samples));
 	assert.ok(captured().indexOf(samples) > bytesPerSecond / 2, "a chime came first");
 
 	const usage = await say("--tags", "beta", "--all", file);

@@ -6,10 +6,9 @@ import { type BuiltIn, makeVirtualImage } from "../../hosts/virtual/node/boot/fa
 import type { Program } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { addRelease } from "../../scripts/release/folder.js";
-import { waitUntil } from "../support/eventually.js";
 import { type Fleet, type FleetDevice, runFleet } from "../support/fleet.js";
 import { makeReleaseKey, type ReleaseKey } from "../support/signing.js";
-import { pass, passUntil } from "../support/virtual-time.js";
+import { passUntil, passUntilTrue } from "../support/virtual-time.js";
 
 let program: Program;
 
@@ -60,10 +59,7 @@ test("replaces keys over the air: old, both, new; then rejects the old key", asy
 			const isNew = device.report(({ system }) => system.firmware_version === version);
 			await passUntil(device.device, isNew);
 			// Confirmed: the next update may begin.
-			await waitUntil(
-				() => !device.device.isPendingVerify,
-				() => pass(device.device, 20),
-			);
+			await passUntilTrue(device.device, 20, () => !device.device.isPendingVerify);
 		}
 		return ended;
 	};

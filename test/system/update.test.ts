@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
-import { waitUntil } from "../support/eventually.js";
 import { runFleet } from "../support/fleet.js";
 import { runs } from "../support/property-runs.js";
-import { pass, passUntil } from "../support/virtual-time.js";
+import { passUntil, passUntilTrue } from "../support/virtual-time.js";
 
 const updatesInARow = runs(20) < 20 ? 4 : 20;
 
@@ -29,9 +28,6 @@ test(`installs ${updatesInARow} updates in a row, each into the other slot and c
 		assert.equal(otaStatus, "updated");
 		assert.equal(device.started.slot, (index + 1) % 2);
 		// It is confirmed once its report has left; the gateway may have received that before.
-		await waitUntil(
-			() => !device.isPendingVerify,
-			() => pass(device, 20),
-		);
+		await passUntilTrue(device, 20, () => !device.isPendingVerify);
 	}
 });

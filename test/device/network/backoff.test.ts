@@ -36,20 +36,16 @@ test("delays are drawn from the upper half of 1, 2, 4, 8 and 16 s, then of a min
 		[0.999_999, [1, 2, 4, 8, 16, 60, 1]],
 	] as const) {
 		const { after, exhausted } = begin(t, random);
-		assert.deepEqual(
-			expected.map(() => after("failed")),
-			expected,
-		);
+		const delays = expected.map(() => after("failed"));
+		assert.deepEqual(delays, expected);
 		assert.equal(exhausted(), 1);
 	}
 });
 
 test("orderly closes delay by at most 1 s five times in a row, then more, and do not count as failures", (t) => {
 	const { backoff, after } = begin(t, 0);
-	assert.deepEqual(
-		Array.from({ length: 7 }, () => after("ended")),
-		[0.5, 0.5, 0.5, 0.5, 0.5, 8, 8],
-	);
+	const delays = Array.from({ length: 7 }, () => after("ended"));
+	assert.deepEqual(delays, [0.5, 0.5, 0.5, 0.5, 0.5, 8, 8]);
 	assert.deepEqual([after("failed"), after("failed")], [0.5, 1]);
 	backoff.reset();
 	assert.deepEqual([after("ended"), after("failed")], [0.5, 0.5]);

@@ -3,11 +3,16 @@ import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { endOfClose, endOfRejection } from "../../../device/network/connection-end.js";
 import { onEnd } from "../../support/cleanup.js";
-import { waitUntil } from "../../support/eventually.js";
 import { freePort, listen } from "../../support/ports.js";
 import { orange, red, ringOf } from "../../support/ring.js";
 import { powerOn } from "../../support/scripted-gateway.js";
-import { pass, passUntil, powerOnInVirtualTime, yieldToSockets } from "../../support/virtual-time.js";
+import {
+	pass,
+	passUntil,
+	passUntilTrue,
+	powerOnInVirtualTime,
+	yieldToSockets,
+} from "../../support/virtual-time.js";
 
 describe("end of a connection", () => {
 	test("treats normal closure, going away and service restart as orderly, and any other close as a failure", () => {
@@ -149,10 +154,7 @@ async function reject(t: TestContext, status: string, ...fields: string[]) {
 	});
 	const hear = async () => {
 		await yieldToSockets();
-		await waitUntil(
-			() => said.length > 0 && said.length >= gateway.count(),
-			() => pass(device, 0),
-		);
+		await passUntilTrue(device, 0, () => said.length > 0 && said.length >= gateway.count());
 	};
 	await hear();
 	return {
@@ -179,10 +181,8 @@ describe("rejected upgrade", () => {
 			await letPass(250);
 		}
 		assert.deepEqual([...looks.keys()].sort(), [red, orange].sort());
-		assert.ok(
-			[...looks.values()].every((count) => count >= 200),
-			"equally often",
-		);
+		const isEven = [...looks.values()].every((count) => count >= 200);
+		assert.ok(isEven, "equally often");
 		const count = gateway.count();
 		assert.ok(count >= 3 && count <= 5, `${count} attempts in two minutes`);
 		assert.deepEqual(states, ["connecting", "rejected"]);
@@ -222,9 +222,6 @@ test("names the address where no server listens", async (t) => {
 			said += text;
 		},
 	});
-	await waitUntil(
-		() => said.includes("gateway: "),
-		() => pass(device, 0),
-	);
+	await passUntilTrue(device, 0, () => said.includes("gateway: "));
 	assert.match(said, new RegExp(`ECONNREFUSED.*gateway: no connection to 127\\.0\\.0\\.1:${port}`, "s"));
 });

@@ -7,7 +7,7 @@ import { waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 import { dark, orange, red, ringOf } from "../../support/ring.js";
 import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
-import { nextConnection, pass, powerOnInVirtualTime } from "../../support/virtual-time.js";
+import { nextConnection, pass, passUntilTrue, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 /** Starts a TCP server that counts its connections and passes each to the test. */
 async function runCountingServer(t: TestContext, onConnection: (socket: Socket) => void) {
@@ -60,10 +60,7 @@ describe("unreachable gateway", () => {
 			const gateway = await runCountingServer(t, (socket) => socket.on("data", () => socket.end(answer)));
 			const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 			await settled(() => gateway.connections() === 1);
-			await waitUntil(
-				() => gateway.connections() !== 1,
-				() => pass(device, 1000),
-			);
+			await passUntilTrue(device, 1000, () => gateway.connections() !== 1);
 			assert.equal(gateway.connections(), 2, answer);
 			await device.close();
 		}

@@ -4,12 +4,11 @@ import { type TestContext, test } from "node:test";
 import { WebSocketServer } from "ws";
 import { Authority } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
-import { waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 import { whyMissing } from "../../support/programs.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { powerOn, ScriptedGateway } from "../../support/scripted-gateway.js";
-import { nextConnection, pass } from "../../support/virtual-time.js";
+import { nextConnection, pass, passUntilTrue } from "../../support/virtual-time.js";
 
 const skip = whyMissing("openssl");
 
@@ -59,9 +58,10 @@ test("rejects a certificate that is invalid by its clock until a time server res
 		wallClock: undefined,
 		onTrace: (text) => traced.push(text),
 	});
-	await waitUntil(
+	await passUntilTrue(
+		device,
+		0,
 		() => traced.some((text) => text.startsWith("gateway: ")) || gateway.server.clients.size > 0,
-		() => pass(device, 0),
 	);
 	assert.match(
 		traced.join(""),
@@ -90,9 +90,10 @@ test("trusts neither another authority nor a certificate for another name", { sk
 				traced += text;
 			},
 		});
-		await waitUntil(
+		await passUntilTrue(
+			device,
+			0,
 			() => server.failedHandshakes() !== before || server.gateway.server.clients.size > 0,
-			() => pass(device, 0),
 		);
 		await pass(device, 3000);
 		assert.equal(server.gateway.server.clients.size, 0);

@@ -132,10 +132,8 @@ test("limit ring and volume of a device, are stored once, survive a power cut an
 	assert.equal(await gainOfChime(timed), gainOf(20));
 	const { peripherals } = await connection.query();
 	assert.deepEqual([peripherals.audio.volume, peripherals.led_ring.brightness_coef], [50, 0.5], "as set");
-	assert.deepEqual(
-		stored.map((text) => JSON.parse(text)),
-		[hours],
-	);
+	const parsed = stored.map((text) => JSON.parse(text));
+	assert.deepEqual(parsed, [hours]);
 
 	gateway.server.on("headers", (lines) => lines.push(`Date: ${new Date((now + 90) * 1000).toUTCString()}`));
 	const wrongClock = String(now + 100 * 86_400);

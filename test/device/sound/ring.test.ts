@@ -42,10 +42,8 @@ test("returns bytes in order, repeats them after a rewind and overwrites none be
 							bytes.length > 0 || count < 2 || added - taken < 2,
 							`returned none of ${added - taken} bytes`,
 						);
-						assert.deepEqual(
-							[...bytes],
-							Array.from(bytes, (_, index) => byteAt(taken + index)),
-						);
+						const expected = Array.from(bytes, (_, index) => byteAt(taken + index));
+						assert.deepEqual([...bytes], expected);
 						taken += bytes.length;
 						break;
 					}

@@ -269,10 +269,8 @@ describe("announcement", () => {
 		const speaker = await device("1");
 		const id = await announce({ sound: sha256, targets: { devices: [speaker.deviceId] } });
 		await becomes(id, "playing");
-		assert.deepEqual(
-			speaker.commands.map(({ command }) => command),
-			["play_sound"],
-		);
+		const received = speaker.commands.map(({ command }) => command);
+		assert.deepEqual(received, ["play_sound"]);
 		assert.equal((await call("DELETE", `/api/announcements/${id}`)).status, 204);
 		const { devices } = await ended(id);
 		assert.deepEqual([devices[0].state, devices[0].reason, devices[0].heardMs], ["stopped", "command", 40]);

@@ -83,10 +83,8 @@ describe("WAV file", () => {
 
 	test("is mixed down from two channels", () => {
 		const output = samplesOf(convert(fileOf([0.5, -0.25, 0.5, 0.25], { channels: 2 })));
-		assert.deepEqual(
-			Array.from(output, (sample) => sample.toFixed(3)),
-			["0.125", "0.375"],
-		);
+		const samples = Array.from(output, (sample) => sample.toFixed(3));
+		assert.deepEqual(samples, ["0.125", "0.375"]);
 	});
 
 	for (const dataBytes of [0, 0x7fff_f000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff])

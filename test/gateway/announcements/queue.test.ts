@@ -17,10 +17,8 @@ async function run(t: TestContext, has: readonly Feature[] = features) {
 		device.commands.filter(({ command }) => command === "play_sound").map(({ value }) => Object(value));
 	const isSent = async (...ids: readonly string[]) => {
 		await waitUntil(() => sent().length >= ids.length);
-		assert.deepEqual(
-			sent().map(({ id }) => id),
-			ids,
-		);
+		const sentIds = sent().map(({ id }) => id);
+		assert.deepEqual(sentIds, ids);
 	};
 	const plays = async (id: string) => {
 		device.update(id, "playing");

@@ -235,10 +235,8 @@ describe("text", () => {
 		waiting.push(speak("one more", last.signal));
 		for (const stop of [...stops, last]) stop.abort();
 		const ends = await Promise.allSettled(waiting);
-		assert.ok(
-			ends.every(({ status }) => status === "rejected"),
-			"a program goes on",
-		);
+		const areRejected = ends.every(({ status }) => status === "rejected");
+		assert.ok(areRejected, "a program goes on");
 	});
 
 	test("is not passed in arguments, which are parsed without a shell", () => {

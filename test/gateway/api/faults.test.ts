@@ -14,10 +14,8 @@ test("refers to existing bring-up steps in each fault", () => {
 		ambient_light_fault: "dark",
 		touch_fault: "touched",
 	});
-	assert.deepEqual(
-		faults.map(({ sentence }) => sentence),
-		["silent", "dark", "touched"],
-	);
+	const sentences = faults.map(({ sentence }) => sentence);
+	assert.deepEqual(sentences, ["silent", "dark", "touched"]);
 	const known = steps.map(({ name }) => name);
 	for (const fault of faults) for (const step of fault.steps) assert.ok(known.includes(step), step);
 });

@@ -242,10 +242,8 @@ describe("restore", () => {
 		void set.restore(archive, { disk });
 		await reached.promise;
 		const left = await readdir(folder);
-		assert.deepEqual(
-			left.filter((name) => !name.includes(".restoring-")),
-			[],
-		);
+		const others = left.filter((name) => !name.includes(".restoring-"));
+		assert.deepEqual(others, []);
 		await set.restore(archive);
 		await requireRestored(dataDir, releasesDir);
 	});

@@ -271,10 +271,8 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 		const second = (await theirs.append("k", "2", first)) ?? 0;
 		await buses.heal(a);
 		await wasRead(2);
-		assert.deepEqual(
-			all[1],
-			["1", "2"].map((text) => ["k", text]),
-		);
+		const expected = ["1", "2"].map((text) => ["k", text]);
+		assert.deepEqual(all[1], expected);
 		await theirs.append("k", "3", second);
 		assert.deepEqual(await told.until((list) => list.length > 0), [["k", "3"]]);
 	});

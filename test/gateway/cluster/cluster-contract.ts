@@ -81,10 +81,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			}
 			assert.equal((await there.request(set(101))).code, "invalid_command");
 			assert.equal((await there.request({ type: "trigger_ota", targetId: id })).code, "no_firmware");
-			assert.deepEqual(
-				device.commands,
-				[71, 72].map((value) => ({ command: "set_volume", value })),
-			);
+			const expected = [71, 72].map((value) => ({ command: "set_volume", value }));
+			assert.deepEqual(device.commands, expected);
 			const boot = { type: "boot_device", targetId: sessionId };
 			there.client.send(boot);
 			await there.allOf(
@@ -293,10 +291,8 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 				assert.deepEqual(watch.reasons(other), ["disconnected", "connected"]);
 			}
 			const counts = there.told.filter(isCluster).map(clusterOf);
-			assert.deepEqual(
-				counts,
-				[3, 2, 3].map((count) => [count, false]),
-			);
+			const expected = [3, 2, 3].map((count) => [count, false]);
+			assert.deepEqual(counts, expected);
 		});
 
 		test("serve and show only their own devices while cut off", async (t) => {

@@ -100,10 +100,8 @@ test("delivers uplinks unchanged, in order, with any content", (t) => {
 				return { sessionId: session.sessionId, revision, at, isStateReport, text: Buffer.from(text) };
 			});
 			t.mock.timers.tick(2);
-			assert.deepEqual(
-				messages.flatMap((message) => [...readRelayed(message.toString())]),
-				sent,
-			);
+			const relayed = messages.flatMap((message) => [...readRelayed(message.toString())]);
+			assert.deepEqual(relayed, sent);
 			t.mock.timers.tick(2);
 		}),
 	);

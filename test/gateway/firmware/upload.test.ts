@@ -186,10 +186,8 @@ describe("concurrent upload", () => {
 		const serving = await runFirmwareServer(t);
 		for (let round = 0; round < 4; round++) {
 			const answers = await Promise.all([serving.upload(image), serving.upload(other)]);
-			assert.deepEqual(
-				answers.map(({ status }) => status),
-				[201, 201],
-			);
+			const statuses = answers.map(({ status }) => status);
+			assert.deepEqual(statuses, [201, 201]);
 			const status = (await serving.request("/ota/status")).json;
 			await assertStored(serving, status.sha256 === sha256Of(image) ? image : other);
 			assert.equal(status.version, status.sha256 === sha256Of(image) ? "1.4.0" : "1.5.0");

@@ -52,10 +52,8 @@ test("counts crashes by cause over devices and versions, across a restart", asyn
 	const kept = await crashes(later);
 	const isSeen = ({ id, seen }: CrashList["causes"][number]) => [id, seen];
 	assert.deepEqual(kept.causes.map(isSeen).sort(), list.causes.map(({ id }) => [id, id === cause.id]).sort());
-	assert.deepEqual(
-		kept.causes.find(({ id }) => id === cause.id),
-		{ ...cause, seen: true },
-	);
+	const found = kept.causes.find(({ id }) => id === cause.id);
+	assert.deepEqual(found, { ...cause, seen: true });
 	await crashed(later, "dev-1-a1b2c5", crashOf("5e"));
 	const now = await until(later, (listed) => countOf(listed) === 5);
 	assert.equal(now.causes.find(({ id }) => id === cause.id)?.seen, true);

@@ -122,10 +122,8 @@ describe("crash", () => {
 		}
 		const { crashCount, ids } = await details(gateway);
 		assert.equal(crashCount, 2);
-		assert.deepEqual(
-			ids,
-			Array.from({ length: 20 }, (_, index) => `a${index + 2}`),
-		);
+		const latest = Array.from({ length: 20 }, (_, index) => `a${index + 2}`);
+		assert.deepEqual(ids, latest);
 		assert.equal((await metrics(gateway)).length, 2);
 	});
 

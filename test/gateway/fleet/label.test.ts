@@ -125,10 +125,8 @@ describe("DELETE /api/devices?awayDays", () => {
 		assert.deepEqual(sessions.map(({ deviceId }) => deviceId).sort(), left);
 		assert.deepEqual(await forget(30), { forgotten: 0, kept: 0, left: 0 });
 		const files = await readdir(join(gateway.dataDir, "devices"));
-		assert.deepEqual(
-			files.sort(),
-			left.map((deviceId) => `${deviceId}.json`),
-		);
+		const expected = left.map((deviceId) => `${deviceId}.json`);
+		assert.deepEqual(files.sort(), expected);
 	});
 
 	test("responds in time for many devices, with the number left for the next request", async (t) => {

@@ -101,10 +101,8 @@ test("publishes nothing of a device that only another gateway has", async (t) =>
 	await home.until(() => home.isAvailable(later.deviceId));
 	later.close();
 	await home.until(() => !home.isAvailable(later.deviceId));
-	assert.deepEqual(
-		home.topics.filter((topic) => topic.includes(deviceId)),
-		[],
-	);
+	const published = home.topics.filter((topic) => topic.includes(deviceId));
+	assert.deepEqual(published, []);
 });
 
 test("keeps the topics of a device that moved until the other gateway has published it", async (t) => {
@@ -171,14 +169,10 @@ test("leaves a device to the gateway of its latest report, without a common bus"
 	await call(a.url, "DELETE", path);
 	await published("a", birth);
 	assert.ok(isAt("b"), `${deviceId} is no longer at b`);
-	assert.ok(
-		bySecond().every(({ payload }) => payload.includes("device-gateway/b/")),
-		"by the second alone",
-	);
-	assert.deepEqual(
-		home.topics.filter((topic) => topic.startsWith(`device-gateway/a/${deviceId}`)),
-		[],
-	);
+	const byOthers = bySecond().filter(({ payload }) => !payload.includes("device-gateway/b/"));
+	assert.deepEqual(byOthers, []);
+	const left = home.topics.filter((topic) => topic.startsWith(`device-gateway/a/${deviceId}`));
+	assert.deepEqual(left, []);
 
 	second.close();
 	await home.until(() => !home.isAvailable(deviceId));

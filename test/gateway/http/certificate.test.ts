@@ -14,7 +14,7 @@ import { createLog } from "../../../gateway/telemetry/log.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { Authority, type Certificate, selfSigned, tlsFiles } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
-import { eventually, nextEvent } from "../../support/eventually.js";
+import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { readStartupOutput, startProcess } from "../../support/gateway-process.js";
 import { whyMissing } from "../../support/programs.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
@@ -140,10 +140,7 @@ describe("renewed certificate", { skip }, () => {
 		const device = await gateway.device();
 		assert.equal(await served(t, gateway.url), fingerprint(first));
 		await letsRenew(folder, 2, second);
-		await eventually(
-			() => served(t, gateway.url),
-			(shown) => shown === fingerprint(second),
-		);
+		await waitUntil(async () => (await served(t, gateway.url)) === fingerprint(second));
 		assert.equal(device.socket.readyState, device.socket.OPEN);
 	});
 
@@ -182,10 +179,7 @@ describe("renewed certificate", { skip }, () => {
 		assert.equal(await served(t, Dashboard), fingerprint(first));
 		tlsFiles(folder, second);
 		child.kill("SIGHUP");
-		await eventually(
-			() => served(t, Dashboard),
-			(shown) => shown === fingerprint(second),
-		);
+		await waitUntil(async () => (await served(t, Dashboard)) === fingerprint(second));
 		assert.equal(child.exitCode, null);
 	});
 });
@@ -205,10 +199,8 @@ describe("certificate expiry", { skip }, () => {
 			[-0.1, `The TLS certificate expired at ${at}, so clients reject it. Renew it.`],
 		] as const) {
 			clock.now = expiresAt - daysLeft * dayMs;
-			assert.deepEqual(
-				watched.warnings.filter((warning) => /^The TLS/.test(warning)),
-				expected,
-			);
+			const warnings = watched.warnings.filter((warning) => /^The TLS/.test(warning));
+			assert.deepEqual(warnings, expected);
 		}
 		clock.now = Date.parse(new X509Certificate(authority.certificate).validTo) - dayMs;
 		assert.match(String(watched.warnings), /Certificate 2 of TLS_CERT expires at /);

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { call } from "../../support/call.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { bearer, deviceToken, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { runGateways } from "../cluster/gateways.js";
 import { memoryBuses } from "../cluster/memory-buses.js";
-import { isAsBefore, next, old, type Shown, settingsOf, setUp, transfers } from "./lobby.js";
+import { isAsBefore, next, old, type Shown, settingsOf, setUp, shows, transfers } from "./lobby.js";
 
 async function run(t: TestContext) {
 	const { releasesDir = "", limits = {} } = await settingsOf(await temporaryDirectory(t));
@@ -22,10 +22,7 @@ test("rejects the old board and names the new one at each gateway", async (t) =>
 	await setUp(a.url);
 	const device = await b.join(next);
 	t.after(() => device.close());
-	await eventually(
-		() => call<Shown>(a.url, "GET", `devices/${next}`),
-		({ connected }) => connected,
-	);
+	await shows(a.url, next, ({ connected }) => connected);
 	await call(a.url, "POST", `devices/${old}/replace`, { by: next });
 	for (const { url } of [a, b]) await transfers(url);
 	for (const gateway of [a, b]) {
@@ -38,10 +35,7 @@ test("rejects the old board and names the new one at each gateway", async (t) =>
 	assert.equal(status, 204);
 	const back = await new ScriptedDevice({ url: a.url, deviceId: old }).connect();
 	t.after(() => back.close());
-	await eventually(
-		() => call<Shown>(b.url, "GET", `devices/${old}`),
-		({ connected }) => connected,
-	);
+	await shows(b.url, old, ({ connected }) => connected);
 	const { before } = await call<Shown>(a.url, "GET", `devices/${next}`);
 	assert.deepEqual(before, []);
 });
@@ -49,33 +43,21 @@ test("rejects the old board and names the new one at each gateway", async (t) =>
 test("disconnects a replaced board after the gateway reconnects", async (t) => {
 	const { buses, a, b } = await run(t);
 	await setUp(a.url);
-	await eventually(
-		() => call<Shown>(b.url, "GET", `devices/${old}`),
-		({ name }) => name !== undefined,
-	);
+	await shows(b.url, old, ({ name }) => name !== undefined);
 	await buses.cut(b.bus);
 	await call(a.url, "POST", `devices/${old}/replace`, { by: next });
 	const back = await new ScriptedDevice({ url: b.url, deviceId: old }).connect();
 	t.after(() => back.close());
-	await eventually(
-		() => call<Shown>(b.url, "GET", `devices/${old}`),
-		({ connected }) => connected,
-	);
+	await shows(b.url, old, ({ connected }) => connected);
 	await buses.heal(b.bus);
-	await eventually(
-		() => back.isConnected,
-		(isConnected) => !isConnected,
-	);
+	await waitUntil(() => !back.isConnected);
 	for (const { url } of [a, b]) await transfers(url);
 });
 
 test("completes a replacement whose gateway is lost after its record is written", async (t) => {
 	const { buses, a, b } = await run(t);
 	await setUp(a.url);
-	await eventually(
-		() => isAsBefore(b.url),
-		() => true,
-	);
+	await eventually(() => isAsBefore(b.url));
 	const records = await b.bus.bucket("gw-record-replacements");
 	await records.watch((_, entry) => void (entry && buses.cut(a.bus)));
 	await assert.rejects(call(a.url, "POST", `devices/${old}/replace`, { by: next }), /50[37]/);

@@ -29,6 +29,7 @@ export const settings = {
 export interface Shown {
 	readonly deviceId: string;
 	readonly connected: boolean;
+	readonly firmwareVersion: string | null;
 	readonly name?: string;
 	readonly before?: readonly (Readonly<Record<string, unknown>> & { readonly deviceId: string })[];
 }
@@ -44,14 +45,20 @@ export async function settingsOf(dataDir: string): Promise<RunOptions> {
 	};
 }
 
+/** Resolves once the gateway shows the device like this. */
+export function shows(url: string, deviceId: string, predicate: (shown: Shown) => boolean) {
+	return eventually(() => call<Shown>(url, "GET", `devices/${deviceId}`), predicate);
+}
+
 /** Connects a device that reports and disconnects. */
-export async function visit(options: ScriptedDeviceOptions): Promise<ScriptedDevice> {
+export async function visit(
+	options: ScriptedDeviceOptions & { readonly url: string },
+): Promise<ScriptedDevice> {
 	const { url, deviceId } = options;
 	const device = await new ScriptedDevice(options).connect();
-	const shown = () => call<Shown & { firmwareVersion: string }>(String(url), "GET", `devices/${deviceId}`);
-	await eventually(shown, ({ firmwareVersion }) => firmwareVersion !== null);
+	await shows(url, deviceId, ({ firmwareVersion }) => firmwareVersion !== null);
 	device.close();
-	await eventually(shown, ({ connected }) => !connected);
+	await shows(url, deviceId, ({ connected }) => !connected);
 	return device;
 }
 
@@ -72,11 +79,9 @@ export async function setUp(url: string): Promise<void> {
 		do: { command: { payload: { command: "identify" }, targets: { devices: [old] } } },
 	});
 	const startsAt = new Date(Date.now() + 86_400_000).toISOString();
+	const plan = quickPlan({ target: { devices: [old] }, startsAt });
 	// A clustered gateway may still be loading rollouts or devices.
-	await eventually(
-		() => call(url, "PUT", "rollouts/autumn", quickPlan({ target: { devices: [old] }, startsAt })),
-		() => true,
-	);
+	await eventually(() => call(url, "PUT", "rollouts/autumn", plan));
 }
 
 /** Data of a device as created by `setUp`. */

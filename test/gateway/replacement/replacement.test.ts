@@ -13,7 +13,7 @@ import { createSchedules } from "../../../gateway/schedules/extension.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { call } from "../../support/call.js";
 import { diskWith, systemError } from "../../support/disk.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { quickPlan } from "../../support/released-fleet.js";
 import {
 	bearer,
@@ -32,6 +32,7 @@ import {
 	settings,
 	settingsOf,
 	setUp,
+	shows,
 	transfers,
 	visit,
 } from "./lobby.js";
@@ -40,11 +41,13 @@ function askAt({ api }: RunningGateway, method: string, from: string, by?: strin
 	return api(method, `/api/devices/${from}/replace`, by === undefined ? undefined : { by });
 }
 
+type Ask = (method: string, from: string, by?: string) => ReturnType<typeof askAt>;
+
 async function run(t: TestContext) {
 	const options = await settingsOf(await temporaryDirectory(t));
 	const running = await runGateway(t, options);
 	const { url } = running;
-	const ask = (method: string, from: string, by?: string) => askAt(running, method, from, by);
+	const ask: Ask = (...words) => askAt(running, ...words);
 	const connect = async (deviceId: string, more = {}) => {
 		const device = await new ScriptedDevice({ url, deviceId, ...more }).connect();
 		t.after(() => device.close());
@@ -57,11 +60,17 @@ async function run(t: TestContext) {
 
 /** Waits for this number of settings. */
 async function hears(device: ScriptedDevice, expected: readonly object[]): Promise<void> {
-	await eventually(
-		() => told(device).length,
-		(length) => length === expected.length,
-	);
+	await waitUntil(() => told(device).length === expected.length);
 	assert.deepEqual(told(device), expected);
+}
+
+/** Waits until no setting of the old board is left to send. */
+async function nothingIsLeft(ask: Ask, device: ScriptedDevice, from: string): Promise<void> {
+	const repeat = () => {
+		device.report();
+		return ask("POST", from, device.deviceId);
+	};
+	await eventually(repeat, ({ body }) => body.settings.length === 0);
 }
 
 /** Settings sent to a device, in order. */
@@ -94,10 +103,7 @@ describe("replacement board", () => {
 		await device.restart();
 		device.report({ "peripherals.audio.volume": 60 });
 		await call(url, "POST", "commands", { targets: { devices: [next] }, payload: { command: "identify" } });
-		await eventually(
-			() => device.commands,
-			(all) => all.some(({ command }) => command === "identify"),
-		);
+		await waitUntil(() => device.commands.some(({ command }) => command === "identify"));
 		assert.equal(told(device).length, wanted.length);
 	});
 
@@ -116,22 +122,11 @@ describe("replacement board", () => {
 				await shows.request({ type: "control_device", targetId: next, payload });
 				device.report();
 			}
-			await eventually(
-				() => told(device),
-				(all) => all.some(({ command }) => command === "set_brightness"),
-			);
+			await waitUntil(() => told(device).some(({ command }) => command === "set_brightness"));
 			await device.restart();
-			await eventually(
-				() => {
-					device.report();
-					return ask("POST", old, next);
-				},
-				({ body }) => body.settings.length === 0,
-			);
-			assert.deepEqual(
-				told(device).filter(({ command, value }) => command === "set_mute" || value === 35),
-				[],
-			);
+			await nothingIsLeft(ask, device, old);
+			const others = told(device).filter(({ command, value }) => command === "set_mute" || value === 35);
+			assert.deepEqual(others, []);
 		});
 
 	test("is sent settings again after a restart of the gateway, until its report shows them", async (t) => {
@@ -163,20 +158,12 @@ describe("replacement board", () => {
 			{ command: "set_haptics", value: 40 },
 		];
 		assert.deepEqual([status, body.settings], [200, [...wanted, ...others]]);
-		assert.deepEqual(
-			body.doNotFit,
-			["set_auto_brightness", "set_haptics"].map((name) => `${name} exists on PROTO-1 only`),
-		);
+		const reasons = others.map(({ command }) => `${command} exists on PROTO-1 only`);
+		assert.deepEqual(body.doNotFit, reasons);
 		device.report();
 		await hears(device, wanted);
 		// Missing settings are not sent forever.
-		await eventually(
-			() => {
-				device.report();
-				return ask("POST", "proto-1-00000a", next);
-			},
-			(again) => again.body.settings.length === 0,
-		);
+		await nothingIsLeft(ask, device, "proto-1-00000a");
 		assert.deepEqual(told(device), wanted);
 	});
 
@@ -233,25 +220,21 @@ describe("replaced board", () => {
 		const nameless = new ScriptedDevice({ url, deviceId: old, isNamedByHeader: false });
 		t.after(() => nameless.close());
 		await nameless.connect();
-		await eventually(
-			() => nameless.isConnected,
-			(isConnected) => !isConnected,
-		);
+		await waitUntil(() => !nameless.isConnected);
 		const { rejections } = await call<{ rejections: ListedRejection[] }>(url, "GET", "rejections");
+		const found = rejections.map(({ what, deviceId, replacedBy, ...more }) => [
+			what,
+			deviceId,
+			more.reason,
+			replacedBy,
+		]);
+		assert.deepEqual(found, [
+			["connection", null, reason, undefined],
+			["connection", old, reason, next],
+		]);
+		const { devices } = await call<{ devices: Shown[] }>(url, "GET", "devices");
 		assert.deepEqual(
-			rejections.map((rejection) => [
-				rejection.what,
-				rejection.deviceId,
-				rejection.reason,
-				rejection.replacedBy,
-			]),
-			[
-				["connection", null, reason, undefined],
-				["connection", old, reason, next],
-			],
-		);
-		assert.deepEqual(
-			(await call<{ devices: Shown[] }>(url, "GET", "devices")).devices.map(({ deviceId }) => deviceId),
+			devices.map(({ deviceId }) => deviceId),
 			[next],
 		);
 	});
@@ -309,10 +292,7 @@ test("rejects an invalid replacement with a message, and changes nothing", async
 		`${old} is connected; switch it off before another device replaces it.`,
 	);
 	device.close();
-	await eventually(
-		() => call<Shown>(url, "GET", `devices/${old}`),
-		({ connected }) => !connected,
-	);
+	await shows(url, old, ({ connected }) => !connected);
 	await isAsBefore(url);
 	assert.equal((await ask("POST", old, next)).status, 200);
 	const retired = `${old} was replaced by ${next}. It can be readmitted in the history on the page of ${next}.`;

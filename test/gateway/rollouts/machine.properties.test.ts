@@ -319,10 +319,8 @@ class World {
 		for (const { deviceId, attempts } of this.steps)
 			assert.ok(attempts <= plan.maxAttempts, `${deviceId} has had ${attempts} attempts`);
 		const counts = countsOf(devices.values());
-		assert.equal(
-			Object.values(counts).reduce((sum, count) => sum + count, 0),
-			before.devices.size,
-		);
+		const counted = Object.values(counts).reduce((sum, count) => sum + count, 0);
+		assert.equal(counted, before.devices.size);
 		for (const [index, planned] of plan.groups.entries()) {
 			const begun = this.steps.filter((step) => step.group === index && step.attempts <= 1);
 			const first = begun.filter(({ deviceId }) => before.devices.get(deviceId)?.group === undefined);

@@ -90,9 +90,7 @@ describe("running rollout", () => {
 			() => ({ ...seen, version: "1.4.0" }),
 			timing,
 		);
-		assert.deepEqual(
-			change.devices.map((step) => [step.status, step.attempts]),
-			[["soaking", 1]],
-		);
+		const steps = change.devices.map((step) => [step.status, step.attempts]);
+		assert.deepEqual(steps, [["soaking", 1]]);
 	});
 });

@@ -4,7 +4,6 @@ import { countsOf } from "../../../gateway/api/rollout.js";
 import type { RequestError } from "../../../gateway/problem.js";
 import { queued } from "../../../gateway/rollouts/device-step.js";
 import { firstHead } from "../../../gateway/rollouts/machine.js";
-import { waitUntil } from "../../support/eventually.js";
 import { at, inOneGroup, minute, run, second, smallest } from "./run.js";
 import { startedAt } from "./simulated-fleet.js";
 
@@ -47,15 +46,12 @@ test("sends patches only to supporting devices with a matching version, at each 
 
 describe("soak time", () => {
 	test("is shown, and continues after a restart without notifying monitors of the loaded rollout", async (t) => {
-		const { gateway, pass, restart, statuses, headOf } = await run(t, "fine");
+		const { gateway, pass, restart, statuses, headOf, until } = await run(t, "fine");
 		const { rollouts } = gateway;
 		await rollouts.put("x", inOneGroup);
 		const leftIn = (owner: typeof rollouts) => owner.soakSecondsLeft(owner.find("x"));
 		assert.equal(leftIn(rollouts), null);
-		await waitUntil(
-			() => statuses()[0] === "soaking",
-			() => pass(second),
-		);
+		await until(() => statuses()[0] === "soaking");
 		assert.equal(leftIn(rollouts), 180);
 		await pass(20 * second);
 		assert.equal(leftIn(rollouts), 160);
@@ -97,15 +93,12 @@ describe("soak time", () => {
 });
 
 test("tells when a device whose attempt failed is tried again, unless it is offline", async (t) => {
-	const { gateway, first, time, pass } = await run(t, "restarts once");
+	const { gateway, first, time, pass, until } = await run(t, "restarts once");
 	const { rollouts } = gateway;
 	await rollouts.put("x", inOneGroup);
 	const retries = () => rollouts.retriesOf(rollouts.find("x"));
 	assert.deepEqual(retries(), { retrying: 0, retryAt: null });
-	await waitUntil(
-		() => retries().retryAt !== null,
-		() => pass(second),
-	);
+	await until(() => retries().retryAt !== null);
 	const { retrying, retryAt } = retries();
 	const delay = (retryAt ?? 0) - startedAt - time.now;
 	assert.equal(retrying, 1);
@@ -233,10 +226,8 @@ test("updates a device in two concurrent rollouts by one of them", async (t) => 
 	assert.deepEqual([statuses("x"), statuses("y")], [["soaking"], ["already_installed", "soaking"]]);
 	await pass(4 * minute);
 	assert.deepEqual([statuses("x"), statuses("y")], [["succeeded"], ["already_installed", "succeeded"]]);
-	assert.deepEqual(
-		devices.map(({ offers }) => offers),
-		[1, 1],
-	);
+	const offers = devices.map(({ offers }) => offers);
+	assert.deepEqual(offers, [1, 1]);
 });
 
 test("notifies monitors of each change, at most once a second", async (t) => {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { UpdateRejection } from "../../../gateway/firmware/rejections.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
+import { waitUntil } from "../../support/eventually.js";
 import { Random } from "../../support/random.js";
 import { seed } from "../../support/seed.js";
 import {
@@ -48,6 +49,7 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	const pass = async (ms: number, stepMs = second) => {
 		for (let passed = 0; passed < ms; passed += stepMs) await gateway.latest.pass(stepMs);
 	};
+	const until = (condition: () => boolean) => waitUntil(condition, () => pass(second));
 	const statuses = (id = "x") =>
 		[...gateway.latest.rollouts.find(id).devices.values()].map(({ status }) => status);
 	const headOf = (id = "x") => gateway.latest.rollouts.find(id).head;
@@ -75,7 +77,7 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	};
 	return {
 		...{ gateway, devices, time, releases, disk, dataDir, problems },
-		...{ addDevice, pass, statuses, headOf, restart },
+		...{ addDevice, pass, until, statuses, headOf, restart },
 		/** First device. */
 		get first(): SimulatedDevice {
 			return devices[0] ?? assert.fail("no device");

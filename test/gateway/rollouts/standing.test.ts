@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { waitUntil } from "../../support/eventually.js";
 import { at, minute, run, second } from "./run.js";
 import type { SimulatedDevice, SimulatedGateway } from "./simulated-fleet.js";
 
@@ -137,7 +136,7 @@ describe("standing rollout", () => {
 describe("later release of its channel", () => {
 	test("starts after the updates in progress, with no further updates to the earlier one, and new approval", async (t) => {
 		const fates = Array.from({ length: 4 }, () => "fine" as const);
-		const { gateway, devices, releases, pass, statuses, headOf } = await run(t, ...fates);
+		const { gateway, devices, releases, pass, statuses, headOf, until } = await run(t, ...fates);
 		const groups = [
 			{ size: 1, soakSeconds: 0 },
 			{ size: "rest", concurrency: 1, soakSeconds: 60, approval: true },
@@ -145,18 +144,12 @@ describe("later release of its channel", () => {
 		await gateway.rollouts.put("x", { ...channel, groups });
 		await pass(30 * second);
 		await gateway.rollouts.execute("x", "approve", undefined);
-		await waitUntil(
-			() => devices[1]?.sent.length !== 0,
-			() => pass(second),
-		);
+		await until(() => devices[1]?.sent.length !== 0);
 		releases.latest = next;
 		await pass(40 * second);
 		assert.deepEqual(statuses(), ["succeeded", "soaking", "queued", "queued"]);
 		const before = headOf();
-		await waitUntil(
-			() => gateway.rollouts.find("x").plan.firmware.version === next,
-			() => pass(second),
-		);
+		await until(() => gateway.rollouts.find("x").plan.firmware.version === next);
 		assert.deepEqual([headOf().group, headOf().approved, headOf().revision > before.revision], [0, -1, true]);
 		await pass(minute);
 		assert.deepEqual([headOf().pausedBecause, sentTo(devices).flat().length], ["approval", 3]);
@@ -218,7 +211,7 @@ describe("later release of its channel", () => {
 	});
 
 	test("starts once for each device, at any disk step of a kill", async (t) => {
-		const { gateway, devices, releases, disk, problems, pass, restart } = await run(
+		const { gateway, devices, releases, disk, problems, pass, restart, until } = await run(
 			t,
 			"fine",
 			"fine",
@@ -233,10 +226,7 @@ describe("later release of its channel", () => {
 			versions.push(version);
 			releases.latest = version;
 			disk.dieAt = disk.steps + kill;
-			await waitUntil(
-				() => !gateway.latest.isRunning,
-				() => pass(second),
-			);
+			await until(() => !gateway.latest.isRunning);
 			disk.dieAt = Number.POSITIVE_INFINITY;
 			const { rollouts } = await restart();
 			const [rollout] = rollouts.list();

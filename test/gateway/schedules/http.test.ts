@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
 import { sha256Of } from "../../support/bytes.js";
 import { call } from "../../support/call.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
@@ -172,10 +172,7 @@ test("keeps the sound of a schedule until it has played, even a temporary one ac
 	const device = await second.connect();
 	second.clock.passTo("2026-11-27T17:00:00Z");
 	const { job } = await second.ended(closing.id);
-	await eventually(
-		() => Object(device.commands.at(-1)?.value).id,
-		(id) => id === job,
-	);
+	await waitUntil(() => Object(device.commands.at(-1)?.value).id === job);
 	await second.call("DELETE", `schedules/${closing.id}`);
 	await second.gateway.close();
 	await run(t, { dataDir }, "2026-11-27T20:00:00Z");

@@ -89,14 +89,10 @@ test("keeps the last ten versions and restarts, with their times", () => {
 		}
 	const at = (run: number) => startedAt + run * 100_000;
 	const runs = Array.from({ length: 10 }, (_, index) => index + 2);
-	assert.deepEqual(
-		device.resets,
-		runs.map((run) => ({ reason: `REASON_${run}`, at: at(run) })),
-	);
-	assert.deepEqual(
-		device.versions,
-		runs.map((run) => ({ version: `1.${run}.0`, at: at(run) + 5000 })),
-	);
+	const resets = runs.map((run) => ({ reason: `REASON_${run}`, at: at(run) }));
+	assert.deepEqual(device.resets, resets);
+	const versions = runs.map((run) => ({ version: `1.${run}.0`, at: at(run) + 5000 }));
+	assert.deepEqual(device.versions, versions);
 });
 
 test("shares one list between devices with the same features", () => {

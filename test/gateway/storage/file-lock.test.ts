@@ -47,10 +47,8 @@ describe("lock of a file", () => {
 
 	test("is released after a failure", async (t) => {
 		const { path, count } = await counter(t);
-		await assert.rejects(
-			withFileLock(disk, path, () => Promise.reject(new Error("planted"))),
-			/planted/,
-		);
+		const failed = withFileLock(disk, path, () => Promise.reject(new Error("planted")));
+		await assert.rejects(failed, /planted/);
 		await count();
 		assert.equal(await readFile(path, "utf8"), "1");
 	});
@@ -64,10 +62,8 @@ describe("lock of a file", () => {
 	test("leaves no file on a full disk", async (t) => {
 		const { path } = await counter(t);
 		const full = failingDisk("write", "ENOSPC").disk;
-		await assert.rejects(
-			withFileLock(full, path, async () => {}),
-			{ code: "ENOSPC" },
-		);
+		const locked = withFileLock(full, path, async () => {});
+		await assert.rejects(locked, { code: "ENOSPC" });
 		assert.deepEqual(await readdir(join(path, "..")), ["count"]);
 	});
 });

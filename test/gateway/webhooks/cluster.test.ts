@@ -69,10 +69,8 @@ test("sends each event from one of several gateways; another delivers the failed
 	await returned.connect();
 	await receiver.until(4);
 	await setTimeout(100);
-	assert.deepEqual(
-		receiver.received.map(({ event }) => event),
-		["rollout_finished", "away", "away", "back"],
-	);
+	const events = receiver.received.map(({ event }) => event);
+	assert.deepEqual(events, ["rollout_finished", "away", "away", "back"]);
 	assert.equal(received[1]?.id, received[2]?.id);
 });
 
@@ -87,10 +85,8 @@ test("stops all gateways from sending to a receiver that answered 410, until one
 	// Requires the fleet extension.
 	if (existsSync("gateway/fleet")) {
 		const { rejections } = (await b.api("GET", "/api/rejections")).body;
-		assert.deepEqual(
-			rejections.map(({ what }: { what: string }) => what),
-			["connection", "webhook"],
-		);
+		const kinds = rejections.map(({ what }: { what: string }) => what);
+		assert.deepEqual(kinds, ["connection", "webhook"]);
 	}
 	await a.gateway.close();
 	receiver.manner = 204;
@@ -98,8 +94,6 @@ test("stops all gateways from sending to a receiver that answered 410, until one
 	await waitUntil(async () => !(await b.hook()).ended);
 	await happen(b, "dev-1-00000c");
 	const received = await receiver.until(2);
-	assert.deepEqual(
-		received.map(({ deviceId }) => deviceId),
-		["dev-1-00000a", "dev-1-00000c"],
-	);
+	const deviceIds = received.map(({ deviceId }) => deviceId);
+	assert.deepEqual(deviceIds, ["dev-1-00000a", "dev-1-00000c"]);
 });
