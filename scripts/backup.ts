@@ -13,7 +13,7 @@ import {
 } from "../gateway/backup/archive.js";
 import { openDraft } from "../gateway/storage/atomic-file.js";
 import { encrypt, keyOf, makeScrypt, readPassphrase, spellingsOf } from "./backup/secrets.js";
-import { print, runCommand, UsageError } from "./command-line/command.js";
+import { onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
 const usage = `Usage: npm run backup -- file.tar.gz [--releases] [--passphrase-file file]
@@ -38,9 +38,7 @@ await runCommand({ name: "backup", usage, options: Object.keys(options), run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-	const [path] = positionals;
-	if (path === undefined || positionals.length > 1)
-		throw new UsageError("Specify one file, such as backup.tar.gz.");
+	const path = onlyArgument(positionals, "Specify one file, such as backup.tar.gz.");
 	if (existsSync(path)) throw new UsageError(`${path} already exists. Specify another file.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);
 	const scrypt = passphrase === undefined ? undefined : makeScrypt();

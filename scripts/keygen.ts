@@ -5,7 +5,7 @@ import { chmodSync, existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { errorCode } from "../gateway/problem.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { onlyArgument, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 
 const usage = `Usage: npm run keygen -- ../release-key.pem
@@ -17,9 +17,7 @@ await runCommand({ name: "keygen", usage, run });
 
 function run(words: readonly string[]): void {
 	const { positionals } = parseArgs({ args: [...words], allowPositionals: true });
-	const [name] = positionals;
-	if (name === undefined || positionals.length > 1) throw new UsageError("Specify the file of the key.");
-	const file = locate(name);
+	const file = locate(onlyArgument(positionals, "Specify the file of the key."));
 	const publicFile = file.replace(/(\.pem)?$/, ".public.pem");
 	if (existsSync(publicFile)) throw new Error(`${publicFile} already exists. Choose another name.`);
 	const { privateKey, publicKey } = generateKeyPairSync("ec", {

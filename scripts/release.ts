@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { channelOf } from "../gateway/api/channels.js";
 import { readSettings } from "../gateway/settings.js";
 import { needBoardTools } from "./boards/tools.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { onlyArgument, runCommand } from "./command-line/command.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { formatReleaseKeys, givenReleaseKeys } from "./command-line/release-keys.js";
@@ -47,8 +47,7 @@ await runCommand({ name: "release", usage, options: Object.keys(options), run })
 
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-	const [version] = positionals;
-	if (version === undefined || positionals.length > 1) throw new UsageError("Specify one version.");
+	const version = onlyArgument(positionals, "Specify one version.");
 	const { channel, key, notes, "allow-dirty": allowDirty } = values;
 	const { releasesDir } = readSettings({ RELEASES_DIR: process.env.RELEASES_DIR });
 	requireNew(await readCatalog(releasesDir), { version, channel });

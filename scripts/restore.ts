@@ -10,7 +10,7 @@ import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { restore } from "./backup/restore.js";
 import { readPassphrase } from "./backup/secrets.js";
-import { print, runCommand, UsageError } from "./command-line/command.js";
+import { onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
 
 const usage = `Usage: npm run restore -- file.tar.gz [--passphrase-file file]
 
@@ -25,8 +25,7 @@ await runCommand({ name: "restore", usage, options: Object.keys(options), run })
 
 async function run(words: readonly string[]): Promise<void> {
 	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
-	const [path] = positionals;
-	if (path === undefined || positionals.length > 1) throw new UsageError("Specify one file to restore.");
+	const path = onlyArgument(positionals, "Specify one file to restore.");
 	if (!existsSync(path)) throw new UsageError(`File ${path} not found.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);
 	const settings = readSettings(process.env);

@@ -11,7 +11,7 @@ import { convertWav } from "../gateway/announcements/pcm.js";
 import { type Announcement, maxNameLength, type Play } from "../gateway/api/announcement.js";
 import type { RequestBody } from "../gateway/api/client/request.js";
 import { cutText } from "../gateway/api/text.js";
-import { print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
+import { onlyArgument, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { cancel, printTimes, readLater, schedule } from "./say/times.js";
 
@@ -65,9 +65,7 @@ async function run(words: readonly string[]): Promise<void> {
 		const gateway = new GatewayClient(values.gateway);
 		return cancelled === undefined ? printTimes(gateway) : cancel(gateway, cancelled);
 	}
-	const [what] = positionals;
-	if (what === undefined || positionals.length > 1)
-		throw new UsageError("Specify one file, one text in quotes, or -.");
+	const what = onlyArgument(positionals, "Specify one file, one text in quotes, or -.");
 	const { all, room, tags, device, volume: volumeText, urgent, chime } = values;
 	const targetOptions = Object.entries({ all, room, tags, devices: device }).filter(([, value]) => value);
 	if (targetOptions.length !== 1) throw new UsageError("Specify one of --all, --room, --tags and --device.");

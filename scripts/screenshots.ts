@@ -6,8 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions } from "playwright-core";
 import { WebSocket } from "ws";
+import { stateOfPreset } from "../device/peripherals/led-patterns.js";
+import type { LedPreset } from "../device/protocol/messages.js";
 import type { Model } from "../device/protocol/schema.js";
 import type { QuietHoursRequest } from "../gateway/api/quiet-hours.js";
 import type { ScheduleRequest } from "../gateway/api/schedule.js";
@@ -28,7 +30,12 @@ const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import
 /** Replacement of the system font, for identical screenshots on all computers. */
 const fontFile = "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
 const desktop = { width: 1280, height: 800 };
-const phone = { width: 390, height: 844 };
+/** Browsers by ending of the file. */
+const formats: Readonly<Record<string, BrowserContextOptions>> = {
+	light: { colorScheme: "light", viewport: desktop },
+	dark: { colorScheme: "dark", viewport: desktop },
+	phone: { colorScheme: "light", viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 },
+};
 
 const seen = "proto-1-5c02fe";
 const crashed = "dev-1-0a4d19";
@@ -55,7 +62,10 @@ const largeViews = [
 const largeFleet = 300;
 const rooms = ["Kitchen", "Lobby", "Meeting room 2", "Workshop"];
 
-const busy = { "peripherals.led_ring.state_id": 6, "peripherals.led_ring.state_name": "updating" };
+const led = (preset: LedPreset) => ({
+	"peripherals.led_ring.state_id": stateOfPreset[preset],
+	"peripherals.led_ring.state_name": preset,
+});
 const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 	{
 		deviceId: crashed,
@@ -68,17 +78,13 @@ const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 		deviceId: "dev-1-2b90e7",
 		version: "1.3.2",
 		ending: "waits",
-		report: { ...busy, "network.wifi_rssi": -61 },
+		report: { ...led("updating"), "network.wifi_rssi": -61 },
 	},
 	{
 		deviceId: "dev-1-77c1a0",
 		version: "1.3.2",
 		ending: "updates",
-		report: {
-			"peripherals.led_ring.state_id": 3,
-			"peripherals.led_ring.state_name": "connecting",
-			"network.wifi_rssi": -81,
-		},
+		report: { ...led("connecting"), "network.wifi_rssi": -81 },
 	},
 	{
 		deviceId: "dev-1-b3f208",
@@ -102,17 +108,13 @@ const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 		deviceId: "proto-1-8d61b4",
 		model: "PROTO-1",
 		version: "1.4.0",
-		report: { "peripherals.led_ring.state_id": 0, "peripherals.led_ring.state_name": "idle" },
+		report: led("idle"),
 	},
 	{
 		deviceId: "proto-1-f0e233",
 		model: "PROTO-1",
 		version: "1.4.0",
-		report: {
-			"peripherals.led_ring.state_id": 2,
-			"peripherals.led_ring.state_name": "failed",
-			"peripherals.led_ring.brightness_coef": 0.6,
-		},
+		report: { ...led("failed"), "peripherals.led_ring.brightness_coef": 0.6 },
 	},
 	{ deviceId: "dev-1-e51c3a", version: "1.3.2" },
 ];
@@ -196,7 +198,7 @@ async function run(words: readonly string[]): Promise<void> {
 		const watched = fleet.find(({ deviceId }) => deviceId === seen);
 		if (watched) await reportForADay(url, await watched.connect(), clock);
 		await Promise.all(fleet.filter((device) => device !== watched).map((device) => device.connect()));
-		await nameDevices(url);
+		for (const [deviceId, name, room] of labels) await label(url, deviceId, { name, room });
 		for (const schedule of schedules) await send(url, "POST", "schedules", schedule);
 		for (const hours of quietHours) await send(url, "PUT", "quiet-hours", hours);
 		await updateSome(url, fleet);
@@ -209,10 +211,6 @@ async function run(words: readonly string[]): Promise<void> {
 		await gateway.close();
 		await rm(dataDir, { recursive: true });
 	}
-}
-
-async function nameDevices(url: string): Promise<void> {
-	for (const [deviceId, name, room] of labels) await label(url, deviceId, { name, room });
 }
 
 /** Waits until the gateway knows the device. */
@@ -290,36 +288,32 @@ async function shootAll(
 	device?: ScriptedDevice,
 ): Promise<void> {
 	await mkdir(folder, { recursive: true });
-	for (const view of views) {
-		await shoot(dashboard, view, { colorScheme: "light", viewport: desktop }, device);
-		await shoot(dashboard, view, { colorScheme: "dark", viewport: desktop }, device);
-		await shoot(dashboard, view, { colorScheme: "light", viewport: phone, deviceScaleFactor: 2 }, device);
-	}
+	for (const view of views)
+		for (const format of Object.keys(formats)) await shoot(dashboard, view, format, device);
 }
 
 async function shoot(
 	{ browser, url }: Dashboard,
 	{ name, view, ready }: View,
-	options: BrowserContextOptions,
+	format: string,
 	device?: ScriptedDevice,
 ): Promise<void> {
 	// The gateway's policy allows no font of another origin, nor one in the style itself.
-	const context = await browser.newContext({ ...options, locale: "en-GB", bypassCSP: true });
+	const context = await browser.newContext({ ...formats[format], locale: "en-GB", bypassCSP: true });
 	await logIn(context.request, url);
 	const page = await context.newPage();
 	await page.goto(`${url}/${view}`);
 	await page.addStyleTag({ content: await fontStyle() });
 	await page.locator(ready).first().waitFor();
 	if (device && view.includes(device.deviceId)) device.report();
-	if (view.includes(crashed)) await showDiagnostics(page);
+	if (view.includes(crashed)) await page.getByText("Stack and last lines").click();
 	if (name === "selection-300") {
 		await page.locator(".table-body .select-box").first().click();
 		await page.locator(".selection").getByRole("button", { name: "More", exact: true }).click();
 		await page.getByRole("button", { name: /^Select [\d,]+ more$/ }).click();
 	}
 	await page.waitForTimeout(700);
-	const kind = options.viewport === phone ? "phone" : options.colorScheme;
-	await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
+	await page.screenshot({ path: join(folder, `${name}-${format}.png`) });
 	await context.close();
 }
 
@@ -327,11 +321,6 @@ async function fontStyle(): Promise<string> {
 	const font = await readFile(fileURLToPath(import.meta.resolve(fontFile)), "base64");
 	return `@font-face { font-family: Inter; font-weight: 100 900; src: url(data:font/woff2;base64,${font}) }
 		:root { font-family: Inter }`;
-}
-
-/** The crash with its last lines. */
-async function showDiagnostics(page: Page): Promise<void> {
-	await page.getByText("Stack and last lines").click();
 }
 
 /** One device's reports of a day, so that it has a past. */

@@ -7,9 +7,7 @@ import { exitCodeOf } from "./command-line/child.js";
 import { print, runCommand } from "./command-line/command.js";
 import {
 	type DeviceSettings,
-	findModel,
 	modelNames,
-	modelProblem,
 	parseGateway,
 	readAuthority,
 	tokenByDefault,
@@ -18,7 +16,7 @@ import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
-import { parseSettingWords } from "./command-line/setting-words.js";
+import { parseDeviceWords } from "./command-line/setting-words.js";
 import {
 	anyVersionFlag,
 	findApp,
@@ -117,32 +115,16 @@ async function runIn({ path }: SimulatorFolder, { sdk, model, settings, xsbug }:
 	if (code) throw new Error(`mcsim exited with ${code}`);
 }
 
-interface Arguments {
-	/** Undefined if missing, which is reported as a problem. */
-	readonly model: Model | undefined;
-	readonly settings: DeviceSettings;
-	readonly isDebugged: boolean;
-	readonly isAnyVersion: boolean;
-}
-
 /** Parses the command line. @param problems collects all errors */
-function readArguments([name, ...words]: readonly string[], problems: Problems): Arguments {
-	const model = findModel(name);
-	if (!model) problems.add(modelProblem(name));
-	const { values, flags } = parseSettingWords(
-		{ words, names: installedSettings, flags: [debugFlag, anyVersionFlag], position: 2 },
-		problems,
-	);
+function readArguments(words: readonly string[], problems: Problems) {
+	const known = { names: installedSettings, flags: [debugFlag, anyVersionFlag] };
+	const { model, values, flags, isAnyVersion } = parseDeviceWords(words, known, problems);
 	for (const name of needed)
 		if (values[name] === "") problems.add(`${name}= has no value. Omit it, or specify a value.`);
 	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(tokenByDefault) } = values;
 	if (gateway !== "") problems.attempt(() => parseGateway(gateway));
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : values.ca;
 	problems.markUsageErrors();
-	return {
-		model,
-		settings: { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) },
-		isDebugged: flags.includes(debugFlag),
-		isAnyVersion: flags.includes(anyVersionFlag),
-	};
+	const given = { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) };
+	return { model, settings: given, isDebugged: flags.includes(debugFlag), isAnyVersion };
 }

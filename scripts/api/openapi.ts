@@ -264,23 +264,12 @@ const upgradeOnly = {
 	content: problem,
 };
 
+const webSocket = (operationId: string, summary: string) => ({
+	get: { operationId, summary, security: [], responses: { 426: upgradeOnly } },
+});
 const webSockets = {
-	"/device": {
-		get: {
-			operationId: "get_device",
-			summary: "WebSocket of devices",
-			security: [],
-			responses: { 426: upgradeOnly },
-		},
-	},
-	"/monitor": {
-		get: {
-			operationId: "get_monitor",
-			summary: "WebSocket of dashboards and programs",
-			security: [],
-			responses: { 426: upgradeOnly },
-		},
-	},
+	"/device": webSocket("get_device", "WebSocket of devices"),
+	"/monitor": webSocket("get_monitor", "WebSocket of dashboards and programs"),
 };
 
 const problemSchema = {

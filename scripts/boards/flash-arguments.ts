@@ -5,16 +5,14 @@ import type { Model } from "../../device/protocol/schema.js";
 import { isLoopback, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
 import {
 	type DeviceSettings,
-	findModel,
 	modelNames,
-	modelProblem,
 	parseGateway,
 	readAuthority,
 	settingsOf,
 	tokenByDefault,
 } from "../command-line/device-settings.js";
 import type { Problems } from "../command-line/problems.js";
-import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
+import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
 export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… [gateway=ws://192.168.1.20:8080/device] [token=…]
@@ -47,19 +45,14 @@ export interface FlashArguments extends FindOptions {
 }
 
 /** @param words arguments of the command @param problems collects all errors */
-export function readArguments([first, ...others]: readonly string[], problems: Problems): FlashArguments {
-	const model = findModel(first);
-	if (!model) problems.add(modelProblem(first));
-	const { values, flags: setFlags } = parseSettingWords(
-		{ words: others, names, flags, position: 2 },
-		problems,
-	);
-	const isKept = setFlags.includes("keep");
+export function readArguments(words: readonly string[], problems: Problems): FlashArguments {
+	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, { names, flags }, problems);
+	const isKept = set.flags.includes("keep");
 	const settings = isKept ? undefined : readSettings(values, problems);
 	if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))
 		problems.add("keep cannot be combined with settings, since it does not change them.");
 	problems.markUsageErrors();
-	return { model, settings, port: values.port || undefined, isAnyVersion: setFlags.includes(anyVersionFlag) };
+	return { model, settings, port: values.port || undefined, isAnyVersion };
 }
 
 function readSettings(values: Values, problems: Problems): DeviceSettings {

@@ -39,17 +39,14 @@ export function readArguments([first, ...others]: readonly string[]): BringUpArg
 	const target = targets.find(({ host }) => host === first?.toLowerCase());
 	if (!target)
 		problems.add(`Specify the board first: ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
-	const { values, flags: setFlags } = parseSettingWords(
-		{ words: others, names, flags, position: 2 },
-		problems,
-	);
+	const { values, isAnyVersion, ...set } = parseSettingWords(others, { names, flags }, problems);
 	problems.markUsageErrors();
 	if (problems.areFound || !target) throw problems.asError();
 	return {
 		target,
-		isKept: setFlags.includes("keep"),
-		isAnyVersion: setFlags.includes(anyVersionFlag),
+		isKept: set.flags.includes("keep"),
+		isAnyVersion,
 		port: values.port || undefined,
-		steps: setFlags.filter((flag) => steps.some(({ name }) => name === flag)),
+		steps: set.flags.filter((flag) => steps.some(({ name }) => name === flag)),
 	};
 }

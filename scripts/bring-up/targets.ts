@@ -5,7 +5,6 @@ import type { Chip } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/models.js";
 import type { BoardTuning, Proto1Tuning } from "../../hosts/esp32/pins.js";
 import { boardOf, qemuBoardOf } from "../boards/build.js";
-import { partitionsFile } from "../boards/flash-image.js";
 import { projectFolder } from "../command-line/project.js";
 import type { AllPins } from "./step.js";
 
@@ -19,38 +18,27 @@ export interface Target {
 	readonly host: string;
 	readonly model: Model;
 	readonly chip: Chip;
-	readonly module: string;
-	readonly flashMB: number;
-	readonly psramMB: number;
-	readonly partitionsFile: string;
-	/** GPIOs that the module does not use: candidates for miswired parts. */
-	readonly freePins: readonly number[];
-	/** GPIOs of ADC1. */
-	readonly analogPins: readonly number[];
 }
 
 function range(first: number, last: number): readonly number[] {
 	return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-/** GPIOs of the ESP32-S3-WROOM-1-N16R8 (data sheet, table 3) without those of strapping, USB, flash, PSRAM and console. */
-const boardPins = [...range(1, 2), ...range(4, 18), 21, ...range(38, 42), 47, 48];
+/** Module of all boards. */
+export const boardModule = {
+	name: "ESP32-S3-WROOM-1-N16R8",
+	flashMB: 16,
+	psramMB: 8,
+	/** Candidates for miswired parts: GPIOs (data sheet, table 3) without those of strapping, USB, flash, PSRAM and console. */
+	freePins: [...range(1, 2), ...range(4, 18), 21, ...range(38, 42), 47, 48],
+	/** GPIOs of ADC1. */
+	analogPins: range(1, 10),
+} as const;
 
-export const targets: readonly Target[] = models.flatMap((model) => {
-	const common = {
-		model,
-		module: "ESP32-S3-WROOM-1-N16R8",
-		flashMB: 16,
-		psramMB: 8,
-		partitionsFile,
-		freePins: boardPins,
-		analogPins: range(1, 10),
-	};
-	return [
-		{ ...common, host: boardOf(model), chip: "esp32s3" },
-		{ ...common, host: qemuBoardOf(model), chip: "esp32s3-qemu" },
-	];
-});
+export const targets: readonly Target[] = models.flatMap((model) => [
+	{ model, host: boardOf(model), chip: "esp32s3" },
+	{ model, host: qemuBoardOf(model), chip: "esp32s3-qemu" },
+]);
 
 interface BoardFile {
 	readonly pins: AllPins;

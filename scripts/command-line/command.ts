@@ -47,6 +47,13 @@ export function wholeNumber(option: string, text: string, least: number, most: n
 	throw new UsageError(`${option} must be a whole number from ${least} to ${most}.`);
 }
 
+/** Returns the only argument that is not an option. @param message error for none or several @throws UsageError */
+export function onlyArgument(positionals: readonly string[], message: string): string {
+	const [word] = positionals;
+	if (word === undefined || positionals.length > 1) throw new UsageError(message);
+	return word;
+}
+
 /** @throws UsageError if there is an argument */
 export function requireNoArguments([word]: readonly string[]): void {
 	if (word !== undefined)

@@ -17,12 +17,6 @@ export function findModel(word: string | undefined): Model | undefined {
 	return models.find((model) => model.toLowerCase() === word?.toLowerCase());
 }
 
-export function modelProblem(word: string | undefined): string {
-	const list = modelNames.join(" or ");
-	if (word === undefined) return `Specify the model first: ${list}.`;
-	return `Specify the model first: ${list}${word.includes("=") ? "." : `, not ${word}.`}`;
-}
-
 /** Removes settings without a value. */
 export function settingsOf(values: Readonly<Record<string, string | undefined>>): DeviceSettings {
 	const entries = Object.entries(values).flatMap(([name, value]) => (value ? [[name, value] as const] : []));

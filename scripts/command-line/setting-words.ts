@@ -2,25 +2,26 @@
 
 import { parseArgs } from "node:util";
 import { trimmedSetting } from "../../hosts/esp32/nvs-settings.js";
+import { anyVersionFlag } from "../moddable/sdk.js";
+import { findModel, modelNames } from "./device-settings.js";
 import type { Problems } from "./problems.js";
 
-export interface SettingWordsOptions<Name extends string, Flag extends string> {
-	readonly words: readonly string[];
+interface SettingNames<Name extends string, Flag extends string> {
 	readonly names: readonly Name[];
 	/** Flags, accepted with or without dashes. */
 	readonly flags: readonly Flag[];
-	/** Position of the first word for errors; default: 1. */
-	readonly position?: number;
 }
 
 export interface SettingWords<Name extends string, Flag extends string> {
 	readonly values: { readonly [N in Name]?: string };
 	readonly flags: readonly Flag[];
+	readonly isAnyVersion: boolean;
 }
 
-/** @param problems collects a message for each unknown word */
+/** @param words words after the first one @param problems collects a message for each unknown word */
 export function parseSettingWords<Name extends string, Flag extends string>(
-	{ words, names, flags, position = 1 }: SettingWordsOptions<Name, Flag>,
+	words: readonly string[],
+	{ names, flags }: SettingNames<Name, Flag>,
 	problems: Problems,
 ): SettingWords<Name, Flag> {
 	const { tokens } = parseArgs({
@@ -41,7 +42,20 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 			Object.assign(values, { [name]: trimmedSetting(name, token.value) });
 		else if (name) problems.add(`${name}= has no value.`);
 		// The word is not printed, since it may be a part of a password.
-		else problems.add(`Unknown argument ${token.index + position}. ${known}`);
+		else problems.add(`Unknown argument ${token.index + 2}. ${known}`);
 	}
-	return { values, flags: found };
+	return { values, flags: found, isAnyVersion: found.some((flag) => flag === anyVersionFlag) };
+}
+
+/** Parses a model followed by settings and flags. @param problems collects a message for a missing model and for each unknown word */
+export function parseDeviceWords<Name extends string, Flag extends string>(
+	[first, ...words]: readonly string[],
+	known: SettingNames<Name, Flag>,
+	problems: Problems,
+) {
+	const model = findModel(first);
+	const list = modelNames.join(" or ");
+	const isOther = first !== undefined && !first.includes("=");
+	if (!model) problems.add(`Specify the model first: ${list}${isOther ? `, not ${first}` : ""}.`);
+	return { model, ...parseSettingWords(words, known, problems) };
 }

@@ -7,16 +7,14 @@ import { inputExamples } from "../../hosts/virtual/node/input.js";
 import {
 	authorityMissing,
 	type DeviceSettings,
-	findModel,
 	modelNames,
-	modelProblem,
 	parseGateway,
 	readAuthority,
 	settingsOf,
 	tokenByDefault,
 } from "../command-line/device-settings.js";
 import type { Problems } from "../command-line/problems.js";
-import { parseSettingWords, type SettingWords } from "../command-line/setting-words.js";
+import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
 /** Address of this computer in the user network of QEMU, where 127.0.0.1 is the device itself. */
@@ -61,12 +59,10 @@ export interface QemuArguments extends FindOptions {
 }
 
 /** @param words arguments of the command @param problems collects all errors */
-export function readArguments([first, ...words]: readonly string[], problems: Problems): QemuArguments {
-	const model = findModel(first);
-	if (!model) problems.add(modelProblem(first));
-	const { values, flags: setFlags } = parseSettingWords({ words, names, flags, position: 2 }, problems);
+export function readArguments(words: readonly string[], problems: Problems): QemuArguments {
+	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, { names, flags }, problems);
 	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);
-	const mode = setFlags.filter((flag) => flag !== anyVersionFlag).at(-1) ?? "run";
+	const mode = set.flags.filter((flag) => flag !== anyVersionFlag).at(-1) ?? "run";
 	const { version, ...settingValues } = values;
 	const hasSettings = Object.keys(settingValues).length > 0;
 	if (mode === "keep" && version !== undefined)
@@ -77,7 +73,7 @@ export function readArguments([first, ...words]: readonly string[], problems: Pr
 	const isSet = mode === "run" || (mode === "keep" && hasSettings);
 	const settings = isSet ? readSettings(settingValues, remarks, problems) : undefined;
 	problems.markUsageErrors();
-	return { model, settings, remarks, mode, version, isAnyVersion: setFlags.includes(anyVersionFlag) };
+	return { model, settings, remarks, mode, version, isAnyVersion };
 }
 
 function readSettings(values: Values, remarks: string[], problems: Problems): DeviceSettings {

@@ -2,6 +2,7 @@
 
 import { type ButtonName, buttonNames } from "../../../device/host.js";
 import type { Context, Finding } from "../step.js";
+import { boardModule } from "../targets.js";
 
 const words: Readonly<Record<ButtonName, string>> = {
 	play: "play",
@@ -10,7 +11,7 @@ const words: Readonly<Record<ButtonName, string>> = {
 	volumeDown: "volume −",
 };
 
-export async function checkButtons({ board, person, pins, target }: Context): Promise<Finding> {
+export async function checkButtons({ board, person, pins }: Context): Promise<Finding> {
 	const own = Object.values(pins.button);
 	const outputs = [
 		pins.ledRing,
@@ -20,7 +21,7 @@ export async function checkButtons({ board, person, pins, target }: Context): Pr
 		pins.codec.data,
 		pins.codec.clock,
 	];
-	const watched = [...new Set([...own, ...target.freePins.filter((pin) => !outputs.includes(pin))])];
+	const watched = [...new Set([...own, ...boardModule.freePins.filter((pin) => !outputs.includes(pin))])];
 	const low = async () => (await board.request("levels", { pins: watched })).low;
 	const notes: string[] = [];
 	const found: Record<ButtonName, number> = { ...pins.button };

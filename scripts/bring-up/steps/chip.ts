@@ -1,8 +1,9 @@
 /** Test of chip, memory and partition table against the requirements of the firmware. */
 
 import { readFileSync } from "node:fs";
-import { readPartitions } from "../../boards/flash-image.js";
+import { partitionsFile, readPartitions } from "../../boards/flash-image.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
+import { boardModule } from "../targets.js";
 
 export async function checkChip({ board, target, model }: Context): Promise<Finding> {
 	const found = await board.request("about", {});
@@ -14,15 +15,15 @@ export async function checkChip({ board, target, model }: Context): Promise<Find
 		problems.push(`The program was built for ${found.model}, not for ${model}. Flash it again.`);
 	if (found.chip !== target.chip)
 		problems.push(`The chip is an ${found.chip}; the firmware of this board requires an ${target.chip}.`);
-	if (found.flash_mb < target.flashMB)
+	if (found.flash_mb < boardModule.flashMB)
 		problems.push(
-			`The flash has ${found.flash_mb} MB; ${target.partitionsFile} requires ${target.flashMB} MB. The module is not an ${target.module}.`,
+			`The flash has ${found.flash_mb} MB; ${partitionsFile} requires ${boardModule.flashMB} MB. The module is not an ${boardModule.name}.`,
 		);
-	if (found.psram_mb < target.psramMB)
+	if (found.psram_mb < boardModule.psramMB)
 		problems.push(
-			`${found.psram_mb === 0 ? "No PSRAM detected" : `PSRAM has ${found.psram_mb} MB`}; the firmware requires ${target.psramMB} MB of octal PSRAM. The module is not an ${target.module}.`,
+			`${found.psram_mb === 0 ? "No PSRAM detected" : `PSRAM has ${found.psram_mb} MB`}; the firmware requires ${boardModule.psramMB} MB of octal PSRAM. The module is not an ${boardModule.name}.`,
 		);
-	problems.push(...partitionProblems(found.partitions, target.partitionsFile));
+	problems.push(...partitionProblems(found.partitions, partitionsFile));
 	return problems.length > 0 ? failed(facts, ...problems) : passed(facts);
 }
 

@@ -1,6 +1,7 @@
 /** Test of the codec on its I2C bus; searches other pins if it does not respond. */
 
 import { type Context, type Finding, failed, passed } from "../step.js";
+import { boardModule } from "../targets.js";
 
 /** Common chips of such boards by 7-bit address. */
 const knownChips: Readonly<Record<number, string>> = {
@@ -86,10 +87,10 @@ async function findCodec(
 
 /** Searches the swapped pins first, then each pair of free pins. */
 async function searchPins(context: Context): Promise<{ bus: Bus; address: number } | undefined> {
-	const { board, person, pins, target } = context;
+	const { board, person, pins } = context;
 	const { data, clock } = pins.codec;
 	person.print("Not found. Trying other pins, which may briefly activate other parts …");
-	const free = target.freePins;
+	const free = boardModule.freePins;
 	const pairs = free.flatMap((pin) =>
 		free.filter((clockPin) => clockPin !== pin).map((clockPin) => ({ data: pin, clock: clockPin })),
 	);

@@ -1,14 +1,15 @@
 /** Test of the ambient light sensor with a hand; searches other analog pins. */
 
 import { type Context, type Finding, failed, passed } from "../step.js";
+import { boardModule } from "../targets.js";
 
 /** Smallest change of 4095 caused by a hand, which changes the value by hundreds; noise changes it by tens. */
 const smallestChange = 150;
 
-export async function checkLight({ board, person, pins, target }: Context): Promise<Finding> {
+export async function checkLight({ board, person, pins }: Context): Promise<Finding> {
 	const pin = pins.ambientLight ?? -1;
 	const taken = [pins.codec.data, pins.codec.clock, pins.haptics, pins.touch];
-	const candidates = [...new Set([pin, ...target.analogPins])].filter(
+	const candidates = [...new Set([pin, ...boardModule.analogPins])].filter(
 		(candidate) => !taken.includes(candidate),
 	);
 	const measure = async () => (await board.request("analog", { pins: candidates })).values;
