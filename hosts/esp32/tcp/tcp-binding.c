@@ -122,11 +122,8 @@ void xs_board_tcp(xsMachine *the)
 	xsIntegerValue port = xsmcToInteger(xsVar(0));
 	if (port < 1 || port > 65535)
 		xsRangeError("port must be 1 to 65535");
-	xsmcGet(xsVar(0), xsArg(0), xsID_nodelay);
-	bool is_without_delay = xsmcTest(xsVar(0));
 	xsmcGet(xsVar(0), xsArg(0), xsID_format);
 	bool reads_numbers = xsmcTest(xsVar(0)) && is_number_format(the, &xsVar(0));
-	builtinInitializeTarget(the);
 	xsSlot *onReadable = builtinGetCallback(the, xsID_onReadable);
 	xsSlot *onWritable = builtinGetCallback(the, xsID_onWritable);
 	xsSlot *onError = builtinGetCallback(the, xsID_onError);
@@ -136,7 +133,7 @@ void xs_board_tcp(xsMachine *the)
 		xsUnknownError("out of memory");
 	if (!machine)
 		machine = the;
-	if (!tcp_connection_open(&record->connection, &events, peer.s_addr, (uint16_t)port, is_without_delay)) {
+	if (!tcp_connection_open(&record->connection, &events, peer.s_addr, (uint16_t)port)) {
 		c_free(record);
 		xsUnknownError("no free socket");
 	}
@@ -234,16 +231,4 @@ void xs_board_tcp_set_format(xsMachine *the)
 {
 	struct tcp_socket *record = this_socket(the);
 	record->reads_numbers = is_number_format(the, &xsArg(0));
-}
-
-void xs_board_tcp_get_remoteAddress(xsMachine *the)
-{
-	char address[INET_ADDRSTRLEN];
-	struct tcp_socket *record = this_socket(the);
-	xsmcSetString(xsResult, (char *)inet_ntop(AF_INET, &record->connection.peer.sin_addr, address, sizeof(address)));
-}
-
-void xs_board_tcp_get_remotePort(xsMachine *the)
-{
-	xsmcSetInteger(xsResult, ntohs(this_socket(the)->connection.peer.sin_port));
 }

@@ -73,7 +73,7 @@ static void watch(const struct tcp_connection *connection)
 }
 
 bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_events *events, uint32_t address,
-	uint16_t port, bool is_without_delay)
+	uint16_t port)
 {
 	int descriptor = socket(AF_INET, SOCK_STREAM, 0);
 	if (descriptor < 0)
@@ -86,9 +86,6 @@ bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_eve
 	connection->peer.sin_family = AF_INET;
 	connection->peer.sin_port = htons(port);
 	connection->peer.sin_addr.s_addr = address;
-	int one = 1;
-	if (is_without_delay)
-		(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	int slot = tcp_port_set_nonblocking(descriptor) ? tcp_watcher_add(descriptor, connection) : -1;
 	if (slot < 0) {
 		tcp_port_close(descriptor);

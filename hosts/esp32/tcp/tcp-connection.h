@@ -57,7 +57,7 @@ struct tcp_connection {
  * @returns false if no socket can be created; `connection` is then unused
  */
 bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_events *events, uint32_t address,
-	uint16_t port, bool is_without_delay);
+	uint16_t port);
 
 /** Reads at most the announced bytes. Returns the number of bytes read. */
 uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uint32_t count);

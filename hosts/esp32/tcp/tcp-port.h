@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 

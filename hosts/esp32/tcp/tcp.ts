@@ -9,11 +9,8 @@ export interface Options extends SocketCallbacks<TCP> {
 	/** IPv4 address. */
 	address: string;
 	port: number;
-	/** TCP_NODELAY; default false. */
-	nodelay?: boolean;
 	/** Return type of `read`; default "buffer". */
 	format?: "number" | "buffer";
-	target?: unknown;
 }
 
 /**
@@ -58,13 +55,5 @@ export default class TCP extends Native("xs_board_tcp_destructor") {
 
 	set format(format: "number" | "buffer") {
 		native("xs_board_tcp_set_format").call(this, format);
-	}
-
-	get remoteAddress(): string {
-		return native("xs_board_tcp_get_remoteAddress").call(this);
-	}
-
-	get remotePort(): number {
-		return native("xs_board_tcp_get_remotePort").call(this);
 	}
 }

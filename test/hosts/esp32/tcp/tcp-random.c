@@ -247,7 +247,7 @@ static struct pair *script_opens(bool is_rejected)
 	if (!script)
 		abort();
 	uint16_t port = is_rejected ? rejecting_port : ntohs(server_address.sin_port);
-	if (!tcp_connection_open(&script->connection, &events, htonl(INADDR_LOOPBACK), port, chance(50))) {
+	if (!tcp_connection_open(&script->connection, &events, htonl(INADDR_LOOPBACK), port)) {
 		free(script); /* Slots that are being closed: the next may succeed. */
 		return NULL;
 	}

@@ -27,9 +27,7 @@ void xs_board_tcp_destructor(void *data);
 	EACH(xs_board_tcp_read)                                                                                            \
 	EACH(xs_board_tcp_write)                                                                                           \
 	EACH(xs_board_tcp_get_format)                                                                                      \
-	EACH(xs_board_tcp_set_format)                                                                                      \
-	EACH(xs_board_tcp_get_remoteAddress)                                                                               \
-	EACH(xs_board_tcp_get_remotePort)
+	EACH(xs_board_tcp_set_format)
 #define DECLARE(name) void name(xsMachine *the);
 NATIVES(DECLARE)
 
@@ -71,13 +69,6 @@ xsSlot *builtinGetCallback(xsMachine *the, xsIdentifier id)
 {
 	xsSlot callback = xsGet(xsArg(0), id);
 	return xsTypeOf(callback) == xsReferenceType ? fxToReference(the, &callback) : NULL;
-}
-
-void builtinInitializeTarget(xsMachine *the)
-{
-	xsResult = xsGet(xsArg(0), xsID("target"));
-	xsSet(xsThis, xsID("target"), xsResult);
-	xsResult = xsUndefined;
 }
 
 static void script_trace(xsMachine *the)

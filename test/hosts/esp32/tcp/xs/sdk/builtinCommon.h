@@ -3,6 +3,5 @@
 #define TCP_TEST_BUILTIN_COMMON_H
 
 xsSlot *builtinGetCallback(xsMachine *the, xsIdentifier id);
-void builtinInitializeTarget(xsMachine *the);
 
 #endif
