@@ -43,7 +43,7 @@ export function createBoard(options: BoardOptions): Host {
 			},
 			codec: class extends ES8311 {
 				constructor() {
-					super({ io: SMBus, ...pins.codec, masterClock: "mclk" });
+					super({ io: SMBus, ...pins.codec });
 				}
 			},
 		},

@@ -16,7 +16,6 @@ export interface BusOptions {
 	/** GPIO numbers. */
 	readonly data: number;
 	readonly clock: number;
-	/** At most 400 kHz. */
 	readonly hz: number;
 	/** 7-bit address. */
 	readonly address: number;
@@ -27,14 +26,12 @@ export interface ES8311Options {
 	readonly io: new (options: BusOptions) => RegisterBus;
 	readonly data: number;
 	readonly clock: number;
-	/** Default: 400,000. */
-	readonly hz?: number;
 	/** 0x18 (default) if pin CE is low, 0x19 if it is high. */
 	readonly address?: number;
-	/** `mclk` (default): MCLK pin at 256 times the sample rate. `bclk`: bit clock at 32 times the sample rate. */
-	readonly masterClock?: "mclk" | "bclk";
 }
 
+/** Maximum of the codec. */
+const busHz = 400_000;
 /** A transfer takes 0.1 ms. With the SDK's default of 400 ms, a line held low would block for 400 ms per access. */
 const timeoutMs = 10;
 
@@ -92,17 +89,16 @@ export function volumeRegister(volume: number): number {
 	return whole === 0 ? silence : fullGain - (100 - whole);
 }
 
-function bringUp(masterClock: "mclk" | "bclk"): readonly (readonly [number, number])[] {
-	const isFromPin = masterClock === "mclk";
+function bringUp(): readonly (readonly [number, number])[] {
 	return [
 		// I2C_WL: noise filter of the control bus, written twice because the first write can get lost.
 		[register.gpio, 0x08],
 		[register.gpio, 0x08],
 		[register.dacMute, hardMute],
-		// MCLK_SEL, and all clocks on.
-		[register.clockManager1, isFromPin ? 0x3f : 0xbf],
-		// DIV_PRE 1; MULT_PRE 1 or 8. The internal clock is 256 times the sample rate in both cases.
-		[register.clockManager2, isFromPin ? 0x00 : 0x18],
+		// Clock from pin MCLK, at 256 times the sample rate, and all clocks on.
+		[register.clockManager1, 0x3f],
+		// DIV_PRE 1, MULT_PRE 1.
+		[register.clockManager2, 0x00],
 		// ADC_OSR and DAC_OSR 16, single speed; DIV_CLKADC and DIV_CLKDAC 1.
 		[register.clockManager3, 0x10],
 		[register.clockManager4, 0x10],
@@ -210,8 +206,8 @@ export class ES8311 implements Codec {
 	#open(): void {
 		if (this.#isClosed) return;
 		try {
-			const { io, data, clock, hz = 400_000, address = 0x18 } = this.#options;
-			this.#bus = new io({ data, clock, hz, address, timeout: timeoutMs });
+			const { io, data, clock, address = 0x18 } = this.#options;
+			this.#bus = new io({ data, clock, hz: busHz, address, timeout: timeoutMs });
 			this.#start(this.#bus);
 			this.#isReady = true;
 		} catch {
@@ -229,7 +225,7 @@ export class ES8311 implements Codec {
 		bus.writeUint8(register.i2c, 0x00);
 		if (bus.readUint8(register.chipId1) !== chipId1 || bus.readUint8(register.chipId2) !== chipId2)
 			throw new Error("not an ES8311");
-		for (const [number, value] of bringUp(this.#options.masterClock ?? "mclk")) bus.writeUint8(number, value);
+		for (const [number, value] of bringUp()) bus.writeUint8(number, value);
 		if (!this.#isMuted) this.#fade(bus);
 	}
 

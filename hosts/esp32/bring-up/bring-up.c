@@ -1,6 +1,6 @@
 /*
  * Measurements of the bring-up program at any pin (I2C, levels, clocks), and line input from the serial port. I2C is bit-banged, since
- * ESP-IDF's driver blocks until its timeout at pins without pull-ups. Called from native-probes.ts.
+ * ESP-IDF's driver blocks until its timeout at pins without pull-ups. Called from probes.ts.
  */
 
 #include <stdint.h>

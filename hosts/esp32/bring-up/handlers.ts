@@ -84,10 +84,11 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 			const light = peripheral.ambientLight && new peripheral.ambientLight({});
 			const touch = peripheral.touch && new peripheral.touch({});
 			await pause(firstValueMs);
-			const values = { light: light?.read(), touch: touch?.read() || undefined };
+			const level = light?.read();
+			const count = touch?.read();
 			light?.close();
 			touch?.close();
-			return defined(values);
+			return { ...(level !== undefined && { light: level }), ...(count && { touch: count }) };
 		},
 		analog: ({ pins }) => ({ values: pins.map((pin) => probes.readAnalog(pin)) }),
 		wifi_scan: () => wifi().scan(),
@@ -99,7 +100,10 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 			store.write(key, value);
 			return {};
 		},
-		setting_read: ({ key }) => defined({ value: store.read(key) }),
+		setting_read: ({ key }) => {
+			const value = store.read(key);
+			return value === undefined ? {} : { value };
+		},
 		setting_delete: ({ key }) => {
 			store.delete(key);
 			return {};
@@ -109,18 +113,4 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 			return {};
 		},
 	};
-}
-
-/** Removes undefined properties. */
-function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-	const result: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
-	for (const key in values) {
-		const value = values[key];
-		if (isDefined(value)) result[key] = value;
-	}
-	return result;
-}
-
-function isDefined<T>(value: T): value is Exclude<T, undefined> {
-	return value !== undefined;
 }

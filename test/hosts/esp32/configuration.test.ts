@@ -228,7 +228,7 @@ test("SDK settings queue 64 posts from interrupts in a turn, and make XS report 
 });
 
 test("the typing of foreign functions equals the list in the manifests", () => {
-	const manifests = ["esp32/common", "esp32/manifest", "esp32/touch/manifest", "esp32/bring-up/common"].map(
+	const manifests = ["esp32/common", "esp32/manifest", "esp32/touch/manifest", "esp32/bring-up/manifest"].map(
 		(name) => `${name}.json`,
 	);
 	const declared = manifests.flatMap((file) => Object.keys(JSON.parse(read(file)).ffi.functions)).sort();
