@@ -76,6 +76,6 @@ function inputsOf(board: Board): BoardEvents["inputs"] {
 		pressed: buttonNames.filter((name) => board.isPressed(name)),
 		light: board.light ?? 0,
 		isTouched: board.isTouched,
-		rssi: board.accessPoint?.rssi ?? null,
+		rssi: board.accessPoints[0]?.rssi ?? null,
 	};
 }

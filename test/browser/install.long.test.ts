@@ -35,7 +35,7 @@ async function openView(t: TestContext, url: string, releasesDir: string) {
 		expected: /503/,
 	});
 	const plugIn = (options: Partial<UsbBoardOptions> = {}) => {
-		const plugged = new UsbBoard({ serial: "c0ffee", accessPoint: home, ...options });
+		const plugged = new UsbBoard({ serial: "c0ffee", accessPoints: [home], ...options });
 		t.after(() => plugged.powerOff());
 		board = plugged;
 		return plugged;

@@ -121,7 +121,7 @@ describe("live log", () => {
 			first.lines,
 			/^settings: network "virtual", gateway ws:.+\nWi-Fi connecting\n(.*\n)*gateway connected\n$/,
 		);
-		device.board.accessPoint = { ssid: "virtual", rssi: -40 };
+		device.board.accessPoints = [{ ssid: "virtual", rssi: -40 }];
 		trace(device, "one\n");
 		trace(device, "two\nhal");
 		await pass(1000);

@@ -25,13 +25,13 @@ test("a device reconnects after a close, a lost connection and a lost access poi
 		async () => {
 			const connection = await connected();
 			await connection.next("state_report");
-			device.board.accessPoint = undefined;
+			device.board.accessPoints = [];
 			assert.equal(
 				await passUntil(device, connection.closed),
 				1000,
 				"normal closure, where it can still be sent",
 			);
-			device.board.accessPoint = { ssid: "virtual", rssi: -60 };
+			device.board.accessPoints = [{ ssid: "virtual", rssi: -60 }];
 		},
 	])
 		await lose();

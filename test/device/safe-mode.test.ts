@@ -25,14 +25,14 @@ test("starts a confirmed image that crashes at each start in safe mode, and upda
 		version: "1.0.0",
 		settings: { gateway: gateway.url, token: "t" },
 		// It crashes before it is connected, even on a fast computer.
-		accessPoint: undefined,
+		accessPoints: [],
 		onBoot: ({ version }) => starts.push(version),
 		restartsAfterCrash: true,
 	});
 	onEnd(t, () => device.close());
 
 	await passUntilTrue(device, 1000, () => starts.length >= 4);
-	device.board.accessPoint = { ssid: "virtual", rssi: -50 };
+	device.board.accessPoints = [{ ssid: "virtual", rssi: -50 }];
 	const connection = await passUntil(device, gateway.connection());
 	const report = await connection.next("state_report");
 	assert.equal(starts.length, 4, "three crashes before safe mode");
@@ -68,7 +68,7 @@ test("counts no restart by the firmware as a crash, such as erasing the settings
 	const starts: string[] = [];
 	const device = await powerOn(t, gateway, "DEV-1", {
 		clock: "virtual",
-		accessPoint: undefined,
+		accessPoints: [],
 		onBoot: ({ resetReason }) => starts.push(resetReason),
 	});
 	for (const count of [2, 3, 4, 5]) {

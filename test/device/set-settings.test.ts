@@ -58,7 +58,7 @@ for (const [name, change, reason] of [
 	test(`reverts ${name} that is rejected after 120 s, and reports the reason`, async (t) => {
 		const password = "right password";
 		const { device, gateway, connection } = await start(t, {
-			accessPoint: { ssid: "virtual", rssi: -50, password },
+			accessPoints: [{ ssid: "virtual", rssi: -50, password }],
 			settings: { password },
 		});
 		connection.send(setSettings({ token: "next-token", ...(await change(t)) }));

@@ -189,15 +189,6 @@ export class Board {
 		this.#accessPoints = accessPoints;
 		for (const listener of this.#listeners) listener.onAccessPoints?.();
 	}
-
-	/** First access point in range; undefined if there is none. */
-	get accessPoint(): AccessPoint | undefined {
-		return this.#accessPoints[0];
-	}
-
-	set accessPoint(accessPoint: AccessPoint | undefined) {
-		this.accessPoints = accessPoint ? [accessPoint] : [];
-	}
 }
 
 /** Registers after power-on, with the chip id of the data sheet. */

@@ -37,9 +37,8 @@ export function applyInput(board: Board, line: string): void {
 	if (matches(buttonInput, input)) board.setButton(input.button, input.pressed);
 	else if (matches(lightInput, input)) board.light = input.light;
 	else if (matches(touchInput, input)) board.isTouched = input.touch;
-	else if (matches(wifiInput, input))
-		board.accessPoint = input.wifi ? { ssid: "virtual", rssi: -48 } : undefined;
-	else if (matches(rssiInput, input)) board.accessPoint = { ssid: "virtual", rssi: input.rssi };
+	else if (matches(wifiInput, input)) board.accessPoints = input.wifi ? [{ ssid: "virtual", rssi: -48 }] : [];
+	else if (matches(rssiInput, input)) board.accessPoints = [{ ssid: "virtual", rssi: input.rssi }];
 	else throw new Error(`${problemOf(input)}. Examples: ${inputExamples}`);
 }
 

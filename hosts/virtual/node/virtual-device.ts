@@ -50,9 +50,7 @@ export interface VirtualDeviceOptions {
 	/** Limit of processor time per turn. */
 	readonly watchdogMs?: number;
 	readonly seed?: number;
-	/** Default: "virtual", which accepts any password. Undefined for none. */
-	readonly accessPoint?: AccessPoint | undefined;
-	/** Several access points, instead of `accessPoint`. */
+	/** Access points in range. Default: "virtual", which accepts any password. */
 	readonly accessPoints?: readonly AccessPoint[];
 	/** Clock of the time server in milliseconds since 1970. Default: this computer's clock. Undefined if it does not answer. */
 	readonly wallClock?: (() => number) | undefined;
@@ -155,7 +153,6 @@ export class VirtualDevice {
 		const { flashFile, model, settings, version = checkoutVersion } = options;
 		this.#options = options;
 		if ("wallClock" in options) this.board.wallClock = options.wallClock;
-		if ("accessPoint" in options) this.board.accessPoint = options.accessPoint;
 		if (options.accessPoints) this.board.accessPoints = options.accessPoints;
 		this.#executable = executable;
 		this.flash =

@@ -23,7 +23,7 @@ export interface UsbBoardOptions {
 	/** Last three bytes of the MAC address, in hex. */
 	readonly serial: string;
 	readonly model?: VirtualDeviceOptions["model"];
-	readonly accessPoint?: VirtualDeviceOptions["accessPoint"];
+	readonly accessPoints?: NonNullable<VirtualDeviceOptions["accessPoints"]>;
 	/** Default: ESP32-S3. */
 	readonly chip?: keyof typeof chipIds;
 	/** Whether the port is the chip's own USB, without a converter. Default: false. */
@@ -181,14 +181,14 @@ export class UsbBoard {
 	}
 
 	async #startFirmware(): Promise<void> {
-		const { model = "DEV-1", serial, accessPoint } = this.#options;
+		const { model = "DEV-1", serial, accessPoints } = this.#options;
 		this.flash.powerOn();
 		try {
 			this.#device = await VirtualDevice.start({
 				model,
 				serial,
 				flash: this.flash,
-				...(accessPoint && { accessPoint }),
+				...(accessPoints && { accessPoints }),
 				onTrace: (text) => this.#print(Buffer.from(text)),
 			});
 			this.#device.board.listen({ onSerialOutput: (bytes) => this.#print(bytes) });

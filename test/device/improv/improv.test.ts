@@ -25,7 +25,7 @@ async function start(
 	const device = await powerOn(t, gateway, "DEV-1", {
 		clock: "virtual",
 		settings: settingsFor(gateway.url),
-		accessPoint: home,
+		accessPoints: [home],
 		onTrace: (text) => said.push(text),
 		...options,
 	});
@@ -161,7 +161,7 @@ describe("a device with settings", () => {
 	});
 
 	test("keeps its settings when the new ones fail, and retries them later", async (t) => {
-		const { device, gateway, client, said, answers } = await start(t, { accessPoint: undefined }, (url) => ({
+		const { device, gateway, client, said, answers } = await start(t, { accessPoints: [] }, (url) => ({
 			ssid: home.ssid,
 			password: home.password,
 			gateway: url,
@@ -174,7 +174,7 @@ describe("a device with settings", () => {
 		assert.equal(client.heard.at(-1), "state 2");
 		for (const text of said)
 			assert.doesNotMatch(text, /"home"/, "the second Wi-Fi client must not appear in the log");
-		device.board.accessPoint = home;
+		device.board.accessPoints = [home];
 		await passUntil(device, gateway.connection());
 		assert.equal(device.setting("ssid"), home.ssid);
 	});

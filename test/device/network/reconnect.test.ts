@@ -103,7 +103,7 @@ describe("unstable access point", () => {
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		const first = await gateway.connection();
 		await first.next("state_report");
-		device.board.accessPoint = undefined;
+		device.board.accessPoints = [];
 		await first.closed;
 		await pass(device, 0);
 		assert.equal(ringOf(device), red);
@@ -114,7 +114,7 @@ describe("unstable access point", () => {
 			assert.equal(ringOf(device), red, "solid");
 			await pass(device, 250);
 		}
-		device.board.accessPoint = { ssid: "virtual", rssi: -70 };
+		device.board.accessPoints = [{ ssid: "virtual", rssi: -70 }];
 		const { network, peripherals } = (await nextConnection(device, gateway)).report;
 		assert.equal(network.wifi_rssi, -70);
 		assert.equal(peripherals.led_ring.state_id, 5);
@@ -126,7 +126,7 @@ describe("unstable access point", () => {
 		await settled(() => gateway.connections() === 1);
 		// All retries are used up, and the next round is scheduled.
 		await pass(device, 32_000);
-		device.board.accessPoint = undefined;
+		device.board.accessPoints = [];
 		for (let look = 0; look < 70; look++) {
 			await pass(device, 1000);
 			assert.ok([red, dark].includes(ringOf(device)), `no Wi-Fi, in second ${look}`);

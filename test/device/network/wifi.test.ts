@@ -7,14 +7,14 @@ import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { nextConnection, pass } from "../../support/virtual-time.js";
 
 /** Starts a device with the network "home" and the password "secret" in its settings. */
-async function start(t: TestContext, accessPoint: AccessPoint | undefined) {
+async function start(t: TestContext, ...accessPoints: readonly AccessPoint[]) {
 	const gateway = await runScriptedGateway(t);
 	const said: string[] = [];
 	const states: string[] = [];
 	const device = await powerOn(t, gateway, "DEV-1", {
 		clock: "virtual",
 		settings: { gateway: gateway.url, token: "t", ssid: "home", password: "secret" },
-		accessPoint,
+		accessPoints,
 		onTrace: (text) => {
 			if (text.startsWith("Wi-Fi: ")) said.push(text);
 			else if (text.startsWith("Wi-Fi ")) states.push(text.slice("Wi-Fi ".length).trim());
@@ -41,7 +41,7 @@ describe("wrong password", () => {
 	test("is retried immediately when a button is pressed, and the device connects once it is accepted", async (t) => {
 		const { device, gateway } = await start(t, accessPoint);
 		await pass(device, 5000);
-		device.board.accessPoint = { ssid: "home", rssi: -50, password: "secret" };
+		device.board.accessPoints = [{ ssid: "home", rssi: -50, password: "secret" }];
 		device.board.setButton("volumeUp", true);
 		await pass(device, 20);
 		const { network } = (await nextConnection(device, gateway)).report;
@@ -52,7 +52,7 @@ describe("wrong password", () => {
 	test("is retried as usual if it was right before: a weak signal ends the handshake in the same way", async (t) => {
 		const { device, gateway, said, states } = await start(t, { ssid: "home", rssi: -50, password: "secret" });
 		await (await gateway.connection()).next("state_report");
-		device.board.accessPoint = accessPoint;
+		device.board.accessPoints = [accessPoint];
 		await pass(device, 10_000);
 		assert.ok(said.length >= 4, `${said.length} attempts in ten seconds`);
 		assert.equal(states.at(-1), "connecting");
@@ -61,7 +61,7 @@ describe("wrong password", () => {
 
 describe("absent access point", () => {
 	test("is logged, and the ring flashes red until all retries are used up", async (t) => {
-		const { device, said, states } = await start(t, undefined);
+		const { device, said, states } = await start(t);
 		const looks = new Set<string>();
 		for (let look = 0; look < 16; look++) {
 			looks.add(ringOf(device));
@@ -76,7 +76,7 @@ describe("absent access point", () => {
 });
 
 test("sends the device id as DHCP host name", async (t) => {
-	const { device } = await start(t, undefined);
+	const { device } = await start(t);
 	for (let round = 0; round < 1000 && device.board.hostname === ""; round++) await setImmediate();
 	assert.equal(device.board.hostname, "dev-1-020000a1b2c3");
 });
