@@ -150,9 +150,9 @@ function SettingFields({ given, problems, networks, onChange }: FieldsProps) {
 				{...field("password")}
 				hint="Leave empty for an open network."
 			/>
-			<details class="more">
+			<details>
 				<summary>Second network</summary>
-				<div class="stack">
+				<div class="column">
 					<p class="hint">
 						Used if the first network cannot be joined. Enter the same name with a new password before you
 						change the password of the network.

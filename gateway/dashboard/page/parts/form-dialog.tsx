@@ -58,7 +58,7 @@ export function FormDialog(props: FormDialogProps) {
 				</>
 			}
 		>
-			<form ref={form} id={id} class="save-form" autocomplete="off" onSubmit={onSubmit}>
+			<form ref={form} id={id} class="column" autocomplete="off" onSubmit={onSubmit}>
 				{children}
 			</form>
 		</Sheet>

@@ -56,7 +56,7 @@ export function Plot({ kind, rows, since, until, marks, at, onAt }: PlotProps) {
 				onPointerLeave={() => onAt(undefined)}
 			>
 				{shape.ticks.map(({ place, value }) => (
-					<path key={value} class="plot-grid" d={`M0 ${place}H100`} />
+					<path key={value} d={`M0 ${place}H100`} />
 				))}
 				<path class="plot-band" d={shape.band} />
 				<path class="plot-line" d={shape.line} />

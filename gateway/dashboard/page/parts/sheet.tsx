@@ -21,21 +21,19 @@ export function Sheet({ title, keepsInput = false, onClose, footer, children }: 
 	const id = useId();
 	return (
 		<Dialog look="sheet" labelledBy={id} keepsInput={keepsInput} onClose={onClose}>
-			<div class="sheet-body">
-				<header>
-					<h2 id={id}>{title}</h2>
-					<button
-						type="button"
-						class="icon-button quiet"
-						aria-label="Close"
-						onClick={({ currentTarget }) => requestClose(currentTarget)}
-					>
-						<Icon of={close} />
-					</button>
-				</header>
-				<div class="sheet-content">{children}</div>
-				{footer && <footer class="actions">{footer}</footer>}
-			</div>
+			<header>
+				<h2 id={id}>{title}</h2>
+				<button
+					type="button"
+					class="icon-button quiet"
+					aria-label="Close"
+					onClick={({ currentTarget }) => requestClose(currentTarget)}
+				>
+					<Icon of={close} />
+				</button>
+			</header>
+			<div class="sheet-content">{children}</div>
+			{footer && <footer class="actions">{footer}</footer>}
 		</Dialog>
 	);
 }

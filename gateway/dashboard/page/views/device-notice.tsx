@@ -46,7 +46,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const replace = !absence && !connected && <ReplaceButton entry={entry} />;
 	if (absence || (!connected && !isTrying && !crashed && metadata.otaStatus !== "rebooting"))
 		return (
-			<Notice tone="warn as-of" actions={replace}>
+			<Notice tone="warn" actions={replace}>
 				{absence ? `Gateway ${absence}. Showing values from` : "Offline since"}{" "}
 				<time dateTime={new Date(heardAt).toISOString()}>{when(heardAt)}</time>.
 				{!absence && " Showing last known values."}
@@ -96,7 +96,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 		);
 	if (vitals.safeMode)
 		return (
-			<Notice tone="warn safe-mode" actions={link("firmware", "Firmware")}>
+			<Notice tone="warn" actions={link("firmware", "Firmware")}>
 				<strong>Safe mode.</strong> Three starts failed. The device runs without sound, haptics and sensors.
 				Update it, or restart it to try again.
 			</Notice>
@@ -122,8 +122,7 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 }
 
 interface NoticeProps {
-	/** Classes: busy, warn or bad, optionally followed by a specific one. */
-	readonly tone: string;
+	readonly tone: "busy" | "warn" | "bad";
 	/** Buttons and links. */
 	readonly actions?: ComponentChildren;
 	readonly children: ComponentChildren;

@@ -39,7 +39,7 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 					</a>
 				))}
 			</nav>
-			<div key={tab} class={`tab of-${tab}`}>
+			<div key={tab} class="tab">
 				<TabContent tab={tab} entry={entry} />
 			</div>
 		</div>

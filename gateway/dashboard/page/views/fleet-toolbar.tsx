@@ -61,7 +61,7 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 					onInput={(search) => set({ search })}
 					onKeyDown={onFindKey}
 				/>
-				<Button look={`filter ${inPanel > 0 ? "on" : ""}`} isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
+				<Button look={inPanel > 0 ? "" : "compact"} isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
 					<Icon of={filterIcon} />
 					<span>Filter{inPanel > 0 && `: ${inPanel}`}</span>
 				</Button>

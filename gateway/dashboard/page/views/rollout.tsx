@@ -293,7 +293,7 @@ function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
 							<span>
 								<b>{name}</b> <span class="hint">{group && groupWords(group)}</span>
 							</span>
-							<span class="numbers">
+							<span>
 								{endedOf(counts).toLocaleString("en")} of {size.toLocaleString("en")}
 							</span>
 							<SegmentBar

@@ -59,7 +59,7 @@ function RoomCard({ room, timers, withDevices }: Omit<RoomsProps, "rooms"> & { r
 				)}
 			</RoomTile>
 			{withDevices && isOpen && (
-				<Grid label={name || "No room"} keys={keys} look="device-rows">
+				<Grid label={name || "No room"} keys={keys}>
 					{renderRow}
 				</Grid>
 			)}
@@ -71,7 +71,7 @@ function RoomCard({ room, timers, withDevices }: Omit<RoomsProps, "rooms"> & { r
 export function DeviceList({ keys, withRoom }: { keys: readonly string[]; withRoom: boolean }) {
 	useSelectionHint(keys.length > 1);
 	return (
-		<Grid label="Devices" keys={keys} minWidth={columnRem} look="device-rows spaced">
+		<Grid label="Devices" keys={keys} minWidth={columnRem} look="spaced">
 			{withRoom ? renderWithRoom : renderRow}
 		</Grid>
 	);

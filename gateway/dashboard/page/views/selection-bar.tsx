@@ -129,7 +129,7 @@ export function SelectionBar() {
 			</p>
 			<div class="actions">
 				<Permitted action="set_volume">
-					<Menu label="Volume" icon={volumeIcon}>
+					<Menu label="Volume" look="compact" icon={volumeIcon}>
 						{(close) => (
 							<div class="pair">
 								<Field label="Volume" type="number" range={[0, 100]} value={volume} onInput={setVolume} />
@@ -138,12 +138,12 @@ export function SelectionBar() {
 						)}
 					</Menu>
 					<Permitted isSilent>
-						<Menu label="Tags" icon={tagIcon}>
+						<Menu label="Tags" look="compact" icon={tagIcon}>
 							{() => <SelectedTags entries={chosen} known={tagsOf(fleet.all())} onChange={changeTags} />}
 						</Menu>
 					</Permitted>
 					<span class="wide">{links}</span>
-					<Menu label="More" icon={more}>
+					<Menu label="More" look="compact" icon={more}>
 						{(close) => (
 							<>
 								{others > 0 && (

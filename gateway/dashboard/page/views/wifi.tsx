@@ -48,17 +48,19 @@ function AccessPointDevices({ accessPoint }: { accessPoint: AccessPoint }) {
 				<Strength rssi={weakest} />
 			</summary>
 			{isOpen && (
-				<Rows label={`Devices of ${name}`} items={devices} look="issue">
-					{({ rssi, reconnects: count, lastLoss }) => (
-						<>
-							<Strength rssi={rssi} />
-							<span class="hint">
-								{reconnectText(count)}
-								{lastLoss !== null && `, last disconnect: ${lastLoss.replaceAll("_", " ")}`}
-							</span>
-						</>
-					)}
-				</Rows>
+				<div class="device-list">
+					<Rows label={`Devices of ${name}`} items={devices}>
+						{({ rssi, reconnects: count, lastLoss }) => (
+							<>
+								<Strength rssi={rssi} />
+								<span class="hint">
+									{reconnectText(count)}
+									{lastLoss !== null && `, last disconnect: ${lastLoss.replaceAll("_", " ")}`}
+								</span>
+							</>
+						)}
+					</Rows>
+				</div>
 			)}
 		</details>
 	);
