@@ -132,7 +132,7 @@ describe("change of each device", () => {
 		await stopped.end("It does not answer.");
 		assert.deepEqual([stopped.asked, stopped.job.text], [["a", "b"], "1 failed, 2 canceled, sent to 1"]);
 		const cancelled = begin();
-		cancelled.job.cancel();
+		cancelled.job.options.cancel();
 		await cancelled.end(null);
 		assert.deepEqual(cancelled.asked, ["a", "b"]);
 		assert.equal(cancelled.job.text, "2 canceled, sent to 1, 1 done");

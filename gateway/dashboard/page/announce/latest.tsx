@@ -29,7 +29,8 @@ interface PlaysProps {
 
 function Plays({ id, job, isLatest }: PlaysProps) {
 	const { announcements, fleet } = useApp();
-	const { title, text, isRunning, problem, parts, cancel } = job;
+	const { text, isRunning, problem, parts } = job;
+	const { title, cancel } = job.options;
 	const headingId = useId();
 	const now = useNow(10_000);
 	const devices = plural(job.count(), "device");

@@ -92,11 +92,13 @@ export class App {
 		doneText: ({ payload }, count) => doneText(payload, count),
 		isShown: ({ by, counts: { done, ...others } }, agoMs) => {
 			const hasFailed = Object.values(others).some((count) => count > 0);
-			return this.#isOwn(by) && agoMs < (hasFailed ? failedShownMs : doneShownMs);
+			// While the person is unknown, all jobs may be their own.
+			const isOwn = this.person === undefined || this.person.name === by;
+			return isOwn && agoMs < (hasFailed ? failedShownMs : doneShownMs);
 		},
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("jobs"),
-		onDone: (job, undo) => this.toasts.show(job.title, job.doneText(job.count("done")), undo),
+		onDone: (job, undo) => this.toasts.show(job.options.title, job.doneText(job.count("done")), undo),
 	});
 	readonly announcements = new Jobs<
 		Play,
@@ -160,7 +162,7 @@ export class App {
 	/** By the address of the filtered view. */
 	readonly #queries = new Map<string, Query>();
 	readonly #subscription = new Subscription({
-		needed: () => this.#needed(),
+		needed: () => [...this.pendingCommands.pending(), ...this.recorder.keys()],
 		send: (devices) => this.#link.request({ type: "subscribe", summary: true, devices }),
 		onChanged: (ids) => this.fleet.follow(ids),
 		schedule,
@@ -180,10 +182,8 @@ export class App {
 					void this.jobs.onLive();
 					void this.announcements.onLive();
 				});
-				this.#refreshList("rejections");
-				this.#refreshList("crashes");
-				void this.readiness.refresh();
-				void this.quietHours.refresh();
+				for (const each of [this.rejections, this.crashes, this.readiness, this.quietHours])
+					void each.refresh();
 			}
 			this.painter.mark("link");
 		},
@@ -336,43 +336,39 @@ export class App {
 		);
 	}
 
-	#receive(frame: MonitorFrame, text: string): void {
+	/** @returns whether the frame completes a snapshot of the devices */
+	#receive(frame: MonitorFrame, text: string): boolean {
 		if (frame.type === "status_update" || frame.type === "summary")
 			this.clock.sync(frame.timestamp, frame.reason === "snapshot");
 		const now = this.clock.now();
 		this.heardAt = now;
-		if (frame.type === "status_update") this.#update(frame);
-		else if (frame.type === "summary") this.#onSnapshot(this.fleet.summarize(frame));
-		else if (frame.type === "device_message") this.#onDeviceMessage(frame, text, now);
+		if (frame.type === "status_update") return this.#update(frame);
+		if (frame.type === "summary") return this.#onSnapshot(this.fleet.summarize(frame));
+		if (frame.type === "device_message") this.#onDeviceMessage(frame, text, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 		else if (frame.type === "announcement_update") this.announcements.onUpdate(frame);
 		else if (frame.type === "command_update") this.jobs.onUpdate(frame);
-		else if (frame.type === "list_update") this.#refreshList(frame.list);
+		else if (frame.type === "list_update") void this[frame.list].refresh();
 		else if (frame.type === "cluster_update") {
 			this.cluster = frame;
 			this.painter.mark("link");
 		}
+		return false;
 	}
 
-	#update(frame: FrameOf<"status_update">): void {
+	#update(frame: FrameOf<"status_update">): boolean {
 		const isSnapshotComplete = this.fleet.update(frame);
 		for (const { deviceId, connected, state } of frame.sessions) {
 			if (deviceId === null) continue;
 			if (frame.reason === "crash") void this.#histories.get(deviceId)?.refresh();
 			if (connected && state && frame.reason !== "connected") this.pendingCommands.onEvent(deviceId, state);
 		}
-		this.#onSnapshot(isSnapshotComplete);
+		return this.#onSnapshot(isSnapshotComplete);
 	}
 
-	#onSnapshot(isComplete: boolean): void {
-		if (!isComplete) return;
-		void this.rollouts.refresh();
-		this.#refreshList("firmware");
-	}
-
-	/** Whether this person started a job; true for all jobs while the person is unknown. */
-	#isOwn(by: string | null): boolean {
-		return this.person === undefined || this.person.name === by;
+	#onSnapshot(isSnapshotComplete: boolean): boolean {
+		if (isSnapshotComplete) for (const each of [this.rollouts, this.firmware]) void each.refresh();
+		return isSnapshotComplete;
 	}
 
 	/** Detects a connection that ended without a close frame. */
@@ -389,23 +385,11 @@ export class App {
 		this.painter.mark("link");
 	}
 
-	#refreshList(list: FrameOf<"list_update">["list"]): void {
-		if (list === "rejections") void this.rejections.refresh();
-		else if (list === "crashes") void this.crashes.refresh();
-		else void this.firmware.refresh();
-	}
-
 	/** Reports reconnects and disconnects, from the summary or from the device's own record. */
 	#compare({ session: before }: Entry, { key, session }: Entry): void {
 		if (session.connected && session.sessionId !== before.sessionId)
 			this.pendingCommands.onEvent(key, { type: "connected" });
 		if (!session.connected && before.connected) this.pendingCommands.onEvent(key, { type: "gone" });
-	}
-
-	/** Ids of devices whose reports are needed even if they are not shown. */
-	*#needed(): Generator<string> {
-		yield* this.pendingCommands.pending();
-		yield* this.recorder.keys();
 	}
 
 	#onDeviceMessage(frame: FrameOf<"device_message">, text: string, now: number): void {

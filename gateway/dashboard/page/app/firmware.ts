@@ -28,8 +28,8 @@ export class FirmwareStore {
 	findUpdate: FindUpdate = updatesOf(undefined);
 	upload: Upload | undefined;
 	#sending: XMLHttpRequest | undefined;
-	/** Sends the waiting file. */
-	#resume = () => {};
+	/** Sends the waiting file, once the gateway can be reached again. */
+	onLive = () => {};
 
 	/** @param isLive whether the gateway can be reached */
 	constructor(onChanged: () => void, isLive: () => boolean) {
@@ -68,11 +68,6 @@ export class FirmwareStore {
 		return this.#known.refresh();
 	}
 
-	/** To be called when the gateway can be reached again. */
-	onLive(): void {
-		this.#resume();
-	}
-
 	/** All firmware that a device can be updated to. */
 	get choices(): readonly Firmware[] {
 		return firmwareOf(this.offered, this.status);
@@ -92,7 +87,7 @@ export class FirmwareStore {
 		if (filename === undefined) return;
 		this.#sending?.abort();
 		this.#sending = undefined;
-		this.#resume = () => {};
+		this.onLive = () => {};
 		if (!file)
 			this.upload = {
 				name: "rejected",
@@ -102,7 +97,7 @@ export class FirmwareStore {
 		else if (this.#isLive()) return this.#upload(file, signature);
 		else {
 			this.upload = { name: "waiting", filename };
-			this.#resume = () => this.selectFiles(files);
+			this.onLive = () => this.selectFiles(files);
 		}
 		this.#onChanged();
 	}

@@ -62,12 +62,12 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 
 	/** Jobs, the oldest first. */
 	get all(): readonly (readonly [id: string, job: Job<P>])[] {
-		return [...this.#jobs].sort(([, a], [, b]) => a.createdAt.localeCompare(b.createdAt));
+		return [...this.#jobs].sort(([, a], [, b]) => a.options.createdAt.localeCompare(b.options.createdAt));
 	}
 
 	/** Whether a running job would end with this page. */
 	get needsPage(): boolean {
-		return [...this.#jobs.values()].some(({ isOfPage, isRunning }) => isOfPage && isRunning);
+		return [...this.#jobs.values()].some(({ options, isRunning }) => options.isOfPage && isRunning);
 	}
 
 	/** Listed job as last loaded; undefined if it was not. */
@@ -99,7 +99,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	/** Hides an ended job, also for pages that are opened later. */
 	dismiss(id: string): void {
 		// The gateway may no longer have the job.
-		if (!this.#jobs.get(id)?.isOfPage) this.#options.requests.stop(id).catch(() => {});
+		if (!this.#jobs.get(id)?.options.isOfPage) this.#options.requests.stop(id).catch(() => {});
 		this.#jobs.delete(id);
 		this.#hidden.add(id);
 		this.#options.onChanged();
@@ -154,7 +154,7 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		}
 		const isListed = (id: string) => heads.some((head) => head.id === id);
 		for (const [id, job] of this.#jobs)
-			if (!job.isOfPage && job.isRunning && !isListed(id))
+			if (!job.options.isOfPage && job.isRunning && !isListed(id))
 				job.problem = "Gateway restarted. Results of the remaining devices are unknown.";
 		this.#options.onChanged();
 	}

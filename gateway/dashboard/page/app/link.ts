@@ -19,8 +19,8 @@ export type LinkState =
 
 export interface LinkOptions {
 	readonly now: () => number;
-	/** @param text unparsed frame */
-	readonly onFrame: (frame: MonitorFrame, text: string) => void;
+	/** @param text unparsed frame @returns whether the frame completes a snapshot of the devices */
+	readonly onFrame: (frame: MonitorFrame, text: string) => boolean;
 	readonly onOpen: () => void;
 	readonly onState: (state: LinkState) => void;
 	readonly onLoginNeeded: () => void;
@@ -79,11 +79,6 @@ export class Link {
 		this.#connect();
 	}
 
-	/** Abandons a connection on which the gateway no longer responds. */
-	drop(): void {
-		if (this.#socket) this.#drop(this.#socket);
-	}
-
 	/** Sends a request. @returns its response; never rejects */
 	request(message: Request): Promise<GatewayResponse> {
 		const socket = this.#socket;
@@ -114,7 +109,7 @@ export class Link {
 		const onClose = async () => {
 			// Browsers do not report why a handshake failed.
 			if (!isOpened && (await isLoginNeeded())) this.#options.onLoginNeeded();
-			else this.#drop(socket);
+			else this.drop(socket);
 		};
 		socket.addEventListener("message", ({ data }) => onMessage(String(data)));
 		socket.addEventListener("open", onOpen);
@@ -134,9 +129,8 @@ export class Link {
 		if (frame.type === "ack") return this.#resolve(frame.requestId, { isAccepted: true });
 		if (frame.type === "error")
 			return this.#resolve(frame.requestId, { isAccepted: false, code: frame.code, message: frame.message });
-		this.#options.onFrame(frame, text);
 		// The page shows the previous state until all devices are received.
-		if (!completesSnapshot(frame)) return this.#onPart(frame);
+		if (!this.#options.onFrame(frame, text)) return this.#onPart(frame);
 		this.#retryMs = firstRetryMs;
 		this.#lostSince = undefined;
 		this.#isExpected = false;
@@ -158,9 +152,9 @@ export class Link {
 		resolve?.(response);
 	}
 
-	/** Schedules a reconnect; has no effect on an abandoned socket. */
-	#drop(socket: WebSocket): void {
-		if (this.#socket !== socket) return;
+	/** Abandons a connection, on which the gateway may no longer respond, and schedules another one. */
+	drop(socket = this.#socket): void {
+		if (!socket || this.#socket !== socket) return;
 		this.#socket = undefined;
 		socket.close();
 		for (const requestId of [...this.#requests.keys()]) this.#resolve(requestId, lost);
@@ -179,10 +173,4 @@ async function isLoginNeeded(): Promise<boolean> {
 	const signal = AbortSignal.timeout(loginTimeoutMs);
 	const response = await fetch("login/state", { cache: "no-store", signal }).catch(() => undefined);
 	return response?.status === 401;
-}
-
-/** Whether this frame is the last one of a snapshot. */
-function completesSnapshot(frame: MonitorFrame): boolean {
-	if (frame.type !== "status_update" && frame.type !== "summary") return false;
-	return frame.remaining === 0 || (frame.reason === "snapshot" && frame.remaining === undefined);
 }

@@ -43,6 +43,12 @@ export class Resource<T> {
 		return this.#reading;
 	}
 
+	/** Reloads the value after a change. @throws the error of the change */
+	async after(change: Promise<unknown>): Promise<void> {
+		await change;
+		await this.refresh();
+	}
+
 	async #readAll(): Promise<void> {
 		do {
 			this.#isStale = false;

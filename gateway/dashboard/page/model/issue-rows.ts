@@ -116,11 +116,8 @@ export function groupIssues(sources: IssueSources, now: number): readonly IssueR
 }
 
 /** Whether the latest crash of a device has this cause. Devices beyond the samples are matched by type and version. */
-function isCauseOf(
-	{ samples, deviceCount, kind, versions }: CrashCause,
-	crash: DeviceIssue,
-	entry: Entry,
-): boolean {
+function isCauseOf(cause: CrashCause, crash: DeviceIssue, entry: Entry): boolean {
+	const { samples, deviceCount, kind, versions } = cause;
 	if (samples.some(({ deviceId, at }) => deviceId === entry.key && at === crash.since)) return true;
 	const { firmwareVersion } = entry.session;
 	return (
@@ -156,11 +153,7 @@ function whyOf(
 }
 
 /** Message and first stack frame: "TypeError: no face #, in onButton (device/rules.ts)." */
-export function whereText({
-	kind,
-	message,
-	frames,
-}: Pick<CrashCause, "kind" | "message" | "frames">): string {
+function whereText({ kind, message, frames }: CrashCause): string {
 	const what = message.trim() || crashWords[kind];
 	return frames[0] === undefined ? sentence(what) : `${what}, in ${frames[0]}.`;
 }

@@ -53,35 +53,31 @@ export interface JobOptions<P extends Part> {
 }
 
 export class Job<P extends Part = CommandPart> {
-	readonly title: string;
-	readonly doneText: (count: number) => string;
-	readonly kind: JobKind<P["state"]>;
-	readonly createdAt: string;
-	readonly cancel: () => unknown;
-	readonly isOfPage: boolean;
+	readonly options: JobOptions<P>;
 	/** Reason why results are missing; empty otherwise. */
 	problem = "";
 	readonly #states: readonly P["state"][];
 	readonly #parts = new Map<string, P>();
 	#counts: Counts<P> | undefined;
 
-	constructor({ title, doneText, kind, createdAt, cancel, isOfPage = false }: JobOptions<P>) {
-		this.title = title;
-		this.doneText = doneText ?? ((count) => `${title}: ${plural(count, "device")}`);
-		this.kind = kind;
-		this.createdAt = createdAt;
-		this.cancel = cancel;
-		this.isOfPage = isOfPage;
-		this.#states = keysOf(kind.words);
+	constructor(options: JobOptions<P>) {
+		this.options = options;
+		this.#states = keysOf(options.kind.words);
 	}
 
 	get isRunning(): boolean {
-		return this.problem === "" && this.count(...this.kind.running) > 0;
+		return this.problem === "" && this.count(...this.options.kind.running) > 0;
+	}
+
+	doneText(count: number): string {
+		const { title, doneText } = this.options;
+		return doneText?.(count) ?? `${title}: ${plural(count, "device")}`;
 	}
 
 	/** "1 failed, sent to 2" */
 	get text(): string {
-		const texts = this.#states.map((state) => ({ count: this.count(state), words: this.kind.words[state] }));
+		const { words } = this.options.kind;
+		const texts = this.#states.map((state) => ({ count: this.count(state), words: words[state] }));
 		const present = texts.filter(({ count }) => count > 0);
 		const [only] = present;
 		if (present.length === 1 && only?.words === "preparing") return "Preparing…";

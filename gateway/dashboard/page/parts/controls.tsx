@@ -101,21 +101,19 @@ interface ActionProps {
 	readonly look?: string;
 	/** Accessible name of a button without text. */
 	readonly label?: string;
-	/** Disables an action without effect. */
-	readonly hasNoEffect?: boolean;
 	readonly onSent?: () => void;
 	readonly children?: ComponentChildren;
 }
 
 /** Button that sends a command. */
-export function Action({ deviceKey, ask, look = "", label, hasNoEffect, onSent, children }: ActionProps) {
+export function Action({ deviceKey, ask, look = "", label, onSent, children }: ActionProps) {
 	const { isSending, isOff, send } = useControl(deviceKey, ask.command);
 	return (
 		<Button
 			look={look}
 			label={label}
 			action={ask.command}
-			disabled={isOff || hasNoEffect || (isSending && endsConnection(ask))}
+			disabled={isOff || (isSending && endsConnection(ask))}
 			onClick={() => {
 				send(ask);
 				onSent?.();

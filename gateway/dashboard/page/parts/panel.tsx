@@ -8,21 +8,19 @@ interface PanelProps {
 	readonly look?: string;
 	/** Text after the heading. */
 	readonly hint?: ComponentChildren;
-	/** Accessible name; default: the title. */
-	readonly label?: string;
 	/** Buttons at the right of the heading. */
 	readonly actions?: ComponentChildren;
 	readonly children: ComponentChildren;
 }
 
-export function Panel({ title, look = "", hint, label = title, actions, children }: PanelProps) {
+export function Panel({ title, look = "", hint, actions, children }: PanelProps) {
 	const heading = (
 		<h2>
 			{title} {hint && <span class="hint">{hint}</span>}
 		</h2>
 	);
 	return (
-		<section class={`panel ${look}`} aria-label={label}>
+		<section class={`panel ${look}`} aria-label={title}>
 			{actions ? (
 				<header class="panel-head">
 					{heading}

@@ -59,16 +59,12 @@ interface LabelDialogProps {
 
 export function LabelDialog({ deviceId, given, onClosed }: LabelDialogProps) {
 	const { fleet } = useApp();
-	const save = (form: FormData) => {
+	const save = async (form: FormData) => {
 		const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
-		return changeLabel(deviceId, given, { ...texts, tags: parseTagList(textOf(form, "tags")) });
+		await changeLabel(deviceId, given, { ...texts, tags: parseTagList(textOf(form, "tags")) });
 	};
 	return (
-		<FormDialog
-			title={`Edit ${given.name ?? deviceId}`}
-			onSave={async (form) => save(form)}
-			onClosed={onClosed}
-		>
+		<FormDialog title={`Edit ${given.name ?? deviceId}`} onSave={save} onClosed={onClosed}>
 			{labelTexts.map((field) => (
 				<Field
 					key={field}

@@ -4,16 +4,13 @@ import { useDevice, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { useControl } from "../parts/controls.js";
 
-/** Check box that selects a device; with Shift, a range of devices. */
-export function SelectBox({
-	deviceKey,
-	name,
-	tabIndex,
-}: {
+interface ActionProps {
 	readonly deviceKey: string;
-	readonly name: string;
 	readonly tabIndex?: number;
-}) {
+}
+
+/** Check box that selects a device; with Shift, a range of devices. */
+export function SelectBox({ deviceKey, name, tabIndex }: ActionProps & { readonly name: string }) {
 	const { selection, shownKeys } = useTopic("selection");
 	return (
 		<label class="select-box">
@@ -29,13 +26,7 @@ export function SelectBox({
 }
 
 /** Button that flashes the ring of a device. */
-export function Identify({
-	deviceKey,
-	tabIndex,
-}: {
-	readonly deviceKey: string;
-	readonly tabIndex?: number;
-}) {
+export function Identify({ deviceKey, tabIndex }: ActionProps) {
 	const entry = useDevice(deviceKey);
 	const { attempt, isSending, isOff, denial, send } = useControl(deviceKey, "identify");
 	const reason = attempt?.reason;

@@ -230,8 +230,7 @@ function Dismiss({ row }: { readonly row: IssueRow }) {
 				const unseen = issues.filter(({ seen }) => !seen).map((issue) => ({ kind, ...issue }));
 				const ofCause =
 					cause && !cause.seen ? [{ kind: "crash_new" as const, id: cause.id, since: null }] : [];
-				await dismiss([...unseen, ...ofCause]);
-				await rejections.refresh();
+				await rejections.after(dismiss([...unseen, ...ofCause]));
 			}}
 		>
 			Dismiss

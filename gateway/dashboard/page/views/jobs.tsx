@@ -52,8 +52,9 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 	const { jobs } = useApp();
 	const titleId = useId();
 	const [isOpen, setIsOpen] = useState(false);
-	const { title, text, isRunning, isOfPage } = job;
-	const [total, running] = [job.count(), job.count(...job.kind.running)];
+	const { text, isRunning, options } = job;
+	const { title, kind, isOfPage, cancel } = options;
+	const [total, running] = [job.count(), job.count(...kind.running)];
 	const failed = job.count("failed", "unsupported");
 	const segments = [
 		{ name: "done", tone: "done", count: total - running - failed },
@@ -66,7 +67,18 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 	};
 	return (
 		<section class="job" aria-labelledby={titleId}>
-			{isOpen && <JobDetails job={job} />}
+			{isOpen && (
+				<div class="results-list">
+					<Rows label="Devices" items={job.parts}>
+						{({ state, reason }) => (
+							<span class={state === "failed" || state === "unsupported" ? "problem" : "hint"}>
+								{kind.words[state]}
+								{reason && `: ${reason}`}
+							</span>
+						)}
+					</Rows>
+				</div>
+			)}
 			<div class="job-head">
 				<h2 id={titleId}>{title}</h2>
 				<p role="status">{text}</p>
@@ -76,7 +88,7 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 					Details
 				</Button>
 				{isRunning && job.count("waiting") > 0 && (
-					<Button look="small" onClick={job.cancel}>
+					<Button look="small" onClick={cancel}>
 						Cancel
 					</Button>
 				)}
@@ -88,20 +100,5 @@ function JobBar({ id, job }: { id: string; job: Job }) {
 			</div>
 			<SegmentBar label={title} segments={segments} percent={(100 * (total - running)) / (total || 1)} />
 		</section>
-	);
-}
-
-function JobDetails({ job }: { job: Job }) {
-	return (
-		<div class="results-list">
-			<Rows label="Devices" items={job.parts}>
-				{({ state, reason }) => (
-					<span class={state === "failed" || state === "unsupported" ? "problem" : "hint"}>
-						{job.kind.words[state]}
-						{reason && `: ${reason}`}
-					</span>
-				)}
-			</Rows>
-		</div>
 	);
 }

@@ -109,15 +109,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 		options,
 		size,
 	);
-	const {
-		plan: whole,
-		isReady,
-		preview,
-		planned,
-		text,
-		problem,
-		start,
-	} = useRolloutStart(choice, plan, place);
+	const rollout = useRolloutStart(choice, plan, place);
 	const index = steps.findIndex(([name]) => name === step);
 	const previous = steps[index - 1];
 	const next = steps[index + 1];
@@ -153,9 +145,9 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 			footer={
 				<>
 					<div class="preview">
-						<p role="status">{preview}</p>
-						{step === "how" && <p class="hint">{planned}</p>}
-						<Problem>{problem}</Problem>
+						<p role="status">{rollout.preview}</p>
+						{step === "how" && <p class="hint">{rollout.planned}</p>}
+						<Problem>{rollout.problem}</Problem>
 					</div>
 					<button type="button" onClick={previous ? () => setStep(previous[0]) : onClose}>
 						{previous ? "Back" : "Cancel"}
@@ -168,10 +160,10 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 						<Button
 							look="primary"
 							isChange
-							disabled={!isReady}
-							onClick={async () => location.replace(rolloutAddress(await start()))}
+							disabled={!rollout.isReady}
+							onClick={async () => location.replace(rolloutAddress(await rollout.start()))}
 						>
-							{text}
+							{rollout.text}
 						</Button>
 					)}
 				</>
@@ -237,7 +229,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 						<RolloutOptions
 							options={custom}
 							onChange={(change) => setCustom((before) => ({ ...before, ...change }))}
-							plan={whole}
+							plan={rollout.plan}
 						/>
 					)}
 				</>

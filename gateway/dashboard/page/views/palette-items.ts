@@ -25,9 +25,9 @@ import {
 	useTopic,
 } from "../app/hooks.js";
 import { muteCommand, volumeOf } from "../app/mute.js";
-import { folded, nameOf, noQuery, roomsOf, select } from "../model/filter.js";
+import { folded, nameOf, noQuery, select } from "../model/filter.js";
 import { dueUpdates } from "../model/outdated.js";
-import { fewDevices, grouped, isFarReaching, placeText } from "../model/rooms.js";
+import { fewDevices, grouped, isFarReaching, placeText, roomsIn } from "../model/rooms.js";
 import type { Icon } from "../parts/icon.js";
 
 export interface Item {
@@ -80,15 +80,9 @@ export function usePaletteItems(): (query: string) => readonly Item[] {
 			const words = folded(query).split(/\s+/).filter(Boolean);
 			const entries = app.fleet.all();
 			const matches = ({ text }: Pick<Item, "text">) => isMatch(text, words);
-			const rooms = roomsOf(entries).map((name): Item => {
-				const inRoom = entries.filter(({ session }) => session.room === name);
-				return {
-					icon: door,
-					text: name,
-					hint: "Room",
-					preview: plural(inRoom.length, "device"),
-					open: roomAddress(name),
-				};
+			const rooms = namedRooms(entries).map(({ name, entries: { length } }): Item => {
+				const preview = plural(length, "device");
+				return { icon: door, text: name, hint: "Room", preview, open: roomAddress(name) };
 			});
 			const devices = query.trim() === "" ? [] : select(entries, { ...noQuery, search: query });
 			const [verb = "", ...rest] = words;
@@ -146,10 +140,7 @@ const verbs: readonly Verb[] = [
 				),
 			})),
 	},
-	{
-		name: "timer",
-		items: timerItems,
-	},
+	{ name: "timer", items: timerItems },
 	{ name: "update", isManagement: true, items: updateItems },
 	{
 		name: "flash",
@@ -243,16 +234,17 @@ function updateItems(app: App, found: readonly Target[]): readonly Item[] {
 /** Targets whose name contains the words; without words, all devices and each room. */
 function targetsOf(all: readonly Entry[], words: readonly string[]): readonly Target[] {
 	const everything = { name: "all devices", targets: { all: true }, entries: all };
-	const rooms = roomsOf(all).map((room) => ({
-		...{ name: room, targets: { room } },
-		entries: all.filter(({ session }) => session.room === room),
-	}));
+	const rooms = namedRooms(all).map((room) => ({ ...room, targets: { room: room.name } }));
 	if (words.length === 0) return [everything, ...rooms];
 	const devices = select(all, { ...noQuery, search: words.join(" ") }).slice(0, maxDevices);
 	return [
 		...[everything, ...rooms].filter(({ name }) => isMatch(name, words)),
 		...devices.map((entry) => ({ name: nameOf(entry), targets: { devices: [entry.key] }, entries: [entry] })),
 	];
+}
+
+function namedRooms(entries: readonly Entry[]) {
+	return roomsIn(entries).flatMap(({ name, entries }) => (name === undefined ? [] : { name, entries }));
 }
 
 function isMatch(text: string, words: readonly string[]): boolean {

@@ -60,10 +60,6 @@ function Tokens() {
 	const { person } = useTopic("link");
 	const now = useNow(10_000);
 	const ago = (time: string) => age(now - Date.parse(time));
-	const revoke = async (name: string) => {
-		await request("DELETE /api/tokens/:name", { params: { name } });
-		await list.refresh();
-	};
 	return (
 		<Panel
 			title="People"
@@ -106,7 +102,7 @@ function Tokens() {
 										text: <p>All browsers and programs that use it are logged out immediately.</p>,
 										loss: { do: "Revoke", keep: "Cancel" },
 									}}
-									onClick={() => revoke(name)}
+									onClick={() => list.after(request("DELETE /api/tokens/:name", { params: { name } }))}
 								>
 									Revoke
 								</Button>

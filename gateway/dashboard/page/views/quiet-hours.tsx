@@ -34,14 +34,8 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 	const old = fleet
 		.all()
 		.filter(({ session: { connected, features } }) => connected && !features.includes("quiet")).length;
-	const save = async (body: RequestBody<"PUT /api/quiet-hours">) => {
-		await request("PUT /api/quiet-hours", { body });
-		await quietHours.refresh();
-	};
-	const remove = async (id: string) => {
-		await request("DELETE /api/quiet-hours/:id", { params: { id } });
-		await quietHours.refresh();
-	};
+	const save = (body: RequestBody<"PUT /api/quiet-hours">) =>
+		quietHours.after(request("PUT /api/quiet-hours", { body }));
 	return (
 		<Panel
 			title="Quiet hours"
@@ -75,7 +69,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 							isOn={on}
 							onToggle={() => save({ ...bodyOf(hours), on: !on })}
 							onEdit={() => setEdited(targets)}
-							onDelete={() => remove(id)}
+							onDelete={() => quietHours.after(request("DELETE /api/quiet-hours/:id", { params: { id } }))}
 						/>
 					);
 				})}

@@ -107,12 +107,7 @@ export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 						text: <p>It becomes a new device and this history is deleted. Transferred settings stay here.</p>,
 						loss: { do: "Allow", keep: "Keep rejecting" },
 					}}
-					onClick={async () => {
-						await request("DELETE /api/devices/:deviceId/replace", {
-							params: { deviceId: board.deviceId },
-						});
-						await past.refresh();
-					}}
+					onClick={() => past.after(request("DELETE /api/devices/:deviceId/replace", { params: board }))}
 				>
 					Allow again
 				</Button>

@@ -52,7 +52,7 @@ export function SchedulesView({ search }: { readonly search: string }) {
 							list={list.value}
 							edited={edited}
 							onEdit={setEdited}
-							onChanged={() => list.refresh()}
+							onChange={(change) => list.after(change)}
 						/>
 						<QuietHoursPanel search={search} />
 					</>
@@ -67,23 +67,20 @@ interface SchedulesProps {
 	/** Schedule in the form. */
 	readonly edited: Draft | undefined;
 	readonly onEdit: (edited: Draft | undefined) => void;
-	readonly onChanged: () => Promise<void>;
+	/** Reloads the list after a change. */
+	readonly onChange: (change: Promise<unknown>) => Promise<void>;
 }
 
-function Schedules({ list: { zone, schedules }, edited, onEdit, onChanged }: SchedulesProps) {
+function Schedules({ list: { zone, schedules }, edited, onEdit, onChange }: SchedulesProps) {
 	const { fleet } = useTopic("list");
 	const now = useNow(1000);
 	const sounds = useResource(() => requestIfFound("GET /api/sounds"));
-	const save = async (id: string | undefined, body: RequestBody<"POST /api/schedules">) => {
-		await (id === undefined
-			? request("POST /api/schedules", { body })
-			: request("PUT /api/schedules/:id", { params: { id }, body }));
-		await onChanged();
-	};
-	const remove = async (id: string) => {
-		await request("DELETE /api/schedules/:id", { params: { id } });
-		await onChanged();
-	};
+	const save = (id: string | undefined, body: RequestBody<"POST /api/schedules">) =>
+		onChange(
+			id === undefined
+				? request("POST /api/schedules", { body })
+				: request("PUT /api/schedules/:id", { params: { id }, body }),
+		);
 	const soundName = (id: string) => sounds.value?.sounds.find((sound) => sound.id === id)?.name;
 	return (
 		<Panel
@@ -124,7 +121,7 @@ function Schedules({ list: { zone, schedules }, edited, onEdit, onChanged }: Sch
 							isOn={isOn}
 							onToggle={isTimer ? undefined : () => save(id, { name, at, do: action, on: !isOn })}
 							onEdit={() => onEdit(schedule)}
-							onDelete={() => remove(id)}
+							onDelete={() => onChange(request("DELETE /api/schedules/:id", { params: { id } }))}
 						>
 							{last && (
 								<p class={["failed", "missed"].includes(last.outcome) ? "problem" : "hint"}>

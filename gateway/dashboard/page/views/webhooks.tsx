@@ -26,11 +26,8 @@ export function Webhooks() {
 	);
 }
 
-function WebhookRow({
-	webhook: { number, origin, events, tags, after, ended, waiting, latest },
-}: {
-	webhook: Webhook;
-}) {
+function WebhookRow({ webhook }: { webhook: Webhook }) {
+	const { number, origin, events, tags, after, ended, waiting, latest } = webhook;
 	const [result, setResult] = useState("");
 	const test = async () => {
 		setResult("");
