@@ -4,42 +4,35 @@
  * device.
  */
 
+import { guardCallbacks } from "board/socket-guard";
 import type { TrustOptions } from "../../../device/host.js";
-import type { PeerOptions } from "../peripherals.js";
 import Channel from "./channel.js";
+import type { HttpSocket, HttpSocketOptions } from "./http-client.js";
 
-export interface TcpOptions extends Omit<PeerOptions, "secure"> {
+export interface TcpOptions extends HttpSocketOptions {
 	/** Undefined for plain TCP. */
 	secure?: TrustOptions | undefined;
-	onReadable: (byteCount: number) => void;
-	onWritable: (byteCount: number) => void;
-	onError: () => void;
 }
 
 /** Size of lwIP's send buffer on the boards. */
 const sendBufferBytes = 65_535;
 
-export class TcpSocket {
+export class TcpSocket implements HttpSocket {
 	readonly #channel: Channel<"tcp">;
-	readonly #onError: () => void;
 	#unread = 0;
-	#isOver = false;
 
-	constructor(options: TcpOptions) {
-		const { address, port, host, onReadable, onWritable } = options;
-		const { certificate, onUntrusted } = options.secure ?? {};
-		const secure = options.secure && { certificate, now: Date.now() };
-		this.#onError = options.onError;
+	constructor({ address, port, host, secure, ...callbacks }: TcpOptions) {
+		const { onReadable, onWritable, onError } = guardCallbacks<TcpSocket>(callbacks, trace);
 		this.#channel = new Channel(
 			"tcp",
-			{ address, port, host, secure },
+			{ address, port, host, secure: secure && { certificate: secure.certificate, now: Date.now() } },
 			{
-				untrusted: (reason) => this.#guard(() => onUntrusted?.(reason)),
-				open: () => this.#guard(() => onWritable(sendBufferBytes)),
-				error: () => this.#fail(),
+				untrusted: (reason) => secure?.onUntrusted?.(reason),
+				open: () => onWritable.call(this, sendBufferBytes),
+				error: () => onError.call(this),
 				readable: (byteCount) => {
 					this.#unread += byteCount;
-					this.#guard(() => onReadable(this.#unread));
+					onReadable.call(this, this.#unread);
 				},
 			},
 		);
@@ -66,27 +59,6 @@ export class TcpSocket {
 	}
 
 	close(): void {
-		this.#isOver = true;
 		this.#channel.close();
-	}
-
-	#guard(action: () => void): void {
-		if (this.#isOver) return;
-		try {
-			action();
-		} catch (error) {
-			trace(`exception in a socket callback: ${error}\n`);
-			this.#fail();
-		}
-	}
-
-	#fail(): void {
-		if (this.#isOver) return;
-		this.#isOver = true;
-		try {
-			this.#onError();
-		} catch (error) {
-			trace(`exception in a socket callback: ${error}\n`);
-		}
 	}
 }

@@ -3,7 +3,7 @@
  * each module are cached under .cache by a hash of their inputs and moved into place atomically, so several processes can build at once.
  */
 
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -222,34 +222,28 @@ function showProgress({ isTTY }: NodeJS.WriteStream): (output: string) => void {
 		// A fast compiler has finished files before the first output is read.
 		if (shown < 0 && step > 0) show(0, total);
 		shown = step;
-		show(done, total);
+		show(step === 0 ? 0 : done, total);
 	};
 }
 
 /** @param onOutput called with the whole stdout so far @returns stdout @throws Error with stderr */
 function run(command: string, args: readonly string[], onOutput = (_output: string) => {}): Promise<string> {
 	return new Promise((resolve, reject) => {
-		const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+		const child = execFile(command, args, { maxBuffer }, (error, stdout, stderr) => {
+			if (!error) resolve(stdout);
+			else if (error.code === "ENOENT") reject(new Error(missingCompiler));
+			else reject(new Error(`${command} failed:\n${stderr || stdout || error.message}`));
+		});
 		let output = "";
-		let errors = "";
-		child.stdout.on("data", (chunk) => {
+		child.stdout?.on("data", (chunk) => {
 			output += chunk;
 			onOutput(output);
-		});
-		child.stderr.on("data", (chunk) => {
-			errors += chunk;
-		});
-		child.on("error", (error) => {
-			const isMissing = "code" in error && error.code === "ENOENT";
-			reject(isMissing ? new Error(missingCompiler) : error);
-		});
-		child.on("close", (status) => {
-			if (status === 0) resolve(output);
-			else reject(new Error(`${command} failed:\n${errors || output}`));
 		});
 	});
 }
 
+/** Maximum output in bytes. */
+const maxBuffer = 64 << 20;
 const missingCompiler =
 	"Building the virtual device requires cc and make. Install them with `apt-get install build-essential` (Debian) " +
 	"or `xcode-select --install` (macOS).";

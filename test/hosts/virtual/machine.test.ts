@@ -409,7 +409,11 @@ describe("channels", () => {
 
 test("an exception in a socket's callback becomes its error, after which no callback is called", async () => {
 	const called: string[] = [];
-	const modules = { main: `${fixtures}/socket.ts`, "virtual/tcp": "hosts/virtual/modules/tcp.ts" };
+	const modules = {
+		main: `${fixtures}/socket.ts`,
+		"board/socket-guard": "hosts/esp32/socket-guard.ts",
+		"virtual/tcp": "hosts/virtual/modules/tcp.ts",
+	};
 	const sockets: Channel[] = [];
 	const machine = start(await buildProgram({ modules }), {
 		onOpen: (channel) => {

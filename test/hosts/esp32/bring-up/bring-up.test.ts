@@ -17,7 +17,7 @@ import { SimulatedPerson, WiredBoard, type Wiring, wiringOf } from "./wiring.js"
 
 async function program() {
 	const own = Object.entries(await modulesOf("hosts/esp32/bring-up"))
-		.filter(([name]) => !/^(board|native)-probes$|^main$/.test(name))
+		.filter(([name]) => !/^(probes|main)$/.test(name))
 		.map(([name, file]) => [`bring-up/${name}`, file]);
 	const modules = {
 		...(await firmwareModules()),
