@@ -11,33 +11,36 @@ export class SystemResolver implements Resolver {
 		const { host, onResolved, onError } = options;
 		if (/^\d+\.\d+\.\d+\.\d+$/.test(host)) {
 			// The SDK resolves names sequentially; an address literal must not wait for them.
-			Timer.set(() => withoutExceptions(() => onResolved(host, host)));
+			Timer.set(() => withoutExceptions(lookup, () => onResolved(host, host)));
 			return;
 		}
 		try {
 			Net.resolve(host, (_name, address) =>
-				withoutExceptions(() => {
+				withoutExceptions(lookup, () => {
 					if (address) onResolved(host, address);
 					else onError();
 				}),
 			);
 		} catch (error) {
-			trace(`DNS lookup failed: ${error}\n`);
-			Timer.set(() => withoutExceptions(onError));
+			trace(`${lookup} failed: ${error}\n`);
+			Timer.set(() => withoutExceptions(lookup, onError));
 		}
 	}
 }
 
 /** Logs exceptions: one that leaves a callback restarts the board. */
-function withoutExceptions(action: () => void): void {
+function withoutExceptions(what: string, action: () => void): void {
 	try {
 		action();
 	} catch (error) {
-		trace(`DNS lookup failed: ${error}\n`);
+		trace(`${what} failed: ${error}\n`);
 	}
 }
 
 const defaultServer = "pool.ntp.org";
+/** Names in the trace. */
+const lookup = "DNS lookup";
+const query = "SNTP query";
 
 /** Queries a time server. The SDK's SNTP client gives up after 25 s. */
 export class SntpQuery implements TimeQuery {
@@ -53,7 +56,7 @@ export class SntpQuery implements TimeQuery {
 				if (message === SNTP.error) this.#end(undefined);
 			});
 		} catch (error) {
-			trace(`SNTP query failed: ${error}\n`);
+			trace(`${query} failed: ${error}\n`);
 			// Deferred, because the caller does not have this object yet.
 			Timer.set(() => this.#end(undefined));
 		}
@@ -62,21 +65,13 @@ export class SntpQuery implements TimeQuery {
 	close(): void {
 		if (this.#isOver) return;
 		this.#isOver = true;
-		try {
-			this.#sntp?.close();
-		} catch (error) {
-			trace(`SNTP query failed: ${error}\n`);
-		}
+		withoutExceptions(query, () => this.#sntp?.close());
 	}
 
 	/** Reports the result; the SDK has already closed its query. */
 	#end(seconds: number | undefined): void {
 		if (this.#isOver) return;
 		this.#isOver = true;
-		try {
-			this.#onTime(seconds);
-		} catch (error) {
-			trace(`SNTP query failed: ${error}\n`);
-		}
+		withoutExceptions(query, () => this.#onTime(seconds));
 	}
 }
