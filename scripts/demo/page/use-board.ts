@@ -5,11 +5,7 @@ import { useIsLive } from "../../../gateway/dashboard/page/app/hooks.js";
 import type { BoardEvents } from "../messages.js";
 import { decodeSamples, type Heard, type Speaker } from "./speaker.js";
 
-interface Streamed {
-	readonly inputs: BoardEvents["inputs"];
-	readonly ring: string;
-	readonly gain: number;
-	readonly next: string;
+interface Streamed extends Omit<BoardEvents, "sound" | "more"> {
 	/** Playing sound; null when silent. */
 	readonly sound: Heard | null;
 }
