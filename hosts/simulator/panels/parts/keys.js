@@ -3,7 +3,7 @@
  * latched, a click presses a button and the next click releases it.
  */
 
-import { colors, disc, drawSprite, sprites, styles } from "./theme.js";
+import { byState, colors, disc, drawSprite, label, sprites, styles } from "./theme.js";
 
 const diameter = 60;
 export const keyWidth = 84;
@@ -75,12 +75,12 @@ const Key = Container.template(($) => ({
 			x: keyWidth / 2,
 			y: diameter / 2 + 2,
 			diameter,
-			fill: [colors.raised, colors.pressed, colors.pressed, colors.pressed],
-			stroke: [colors.raisedEdge, colors.accent, colors.accent, colors.accent],
+			fill: byState(colors.raised, colors.pressed),
+			stroke: byState(colors.raisedEdge, colors.accent),
 			border: 1,
 		}),
 		Port($, { left: 0, right: 0, top: 0, height: diameter + 4, Behavior: IconBehavior }),
-		Label($, { left: 0, right: 0, bottom: 0, height: 16, style: styles.button, string: $.label }),
+		label($, { left: 0, right: 0, bottom: 0, height: 16 }, styles.button, $.label),
 	],
 }));
 

@@ -1,6 +1,6 @@
 /** Indicators for the connections to the access point and to the gateway. */
 
-import { colors, plate, styles } from "./theme.js";
+import { colors, label, plate, styles, whole } from "./theme.js";
 
 const states = Object.freeze({
 	wifi: {
@@ -37,18 +37,9 @@ export const LinkPill = Container.template(($) => ({
 	height: 32,
 	Behavior: LinkBehavior,
 	contents: [
-		plate($, {
-			left: 0,
-			right: 0,
-			top: 0,
-			bottom: 0,
-			radius: 16,
-			fill: colors.pressed,
-			stroke: colors.edge,
-			border: 1,
-		}),
+		plate($, { ...whole, radius: 16, fill: colors.pressed, stroke: colors.edge, border: 1 }),
 		plate($, { left: 14, top: 12, width: 8, height: 8, radius: 4, fill: colors.bad }),
-		Label($, { left: 30, width: 70, top: 0, bottom: 0, style: styles.pill, string: $.title }),
-		Label($, { right: 14, width: 80, top: 0, bottom: 0, style: styles.pillValue, string: "off" }),
+		label($, { left: 30, width: 70, top: 0, bottom: 0 }, styles.pill, $.title),
+		label($, { right: 14, width: 80, top: 0, bottom: 0 }, styles.pillValue, "off"),
 	],
 }));

@@ -8,7 +8,7 @@ import { LinkPill } from "./links.js";
 import { LogPane } from "./log.js";
 import { Ring } from "./ring.js";
 import { Sensors } from "./sensors.js";
-import { colors, plate, styles } from "./theme.js";
+import { colors, label, plate, styles } from "./theme.js";
 
 const bodyWidth = 400;
 const margin = 24;
@@ -30,6 +30,8 @@ class LayoutBehavior extends Behavior {
 	}
 }
 
+const switchRow = (event, label, [off, on], value) => SwitchRow({ event, label, on, off, value });
+
 /**
  * Creates a panel. A test compares each panel with device/protocol/models.ts, which mcsim cannot load.
  *
@@ -47,14 +49,8 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 		Workers: {},
 		ControlsTemplate: ControlsColumn.template(() => ({
 			contents: [
-				SwitchRow({ event: "onWiFiSwitched", label: "Wi-Fi", on: "On", off: "Off", value: true }),
-				SwitchRow({
-					event: "onGatewaySwitched",
-					label: "Gateway path",
-					on: "Open",
-					off: "Blocked",
-					value: true,
-				}),
+				switchRow("onWiFiSwitched", "Wi-Fi", ["Off", "On"], true),
+				switchRow("onGatewaySwitched", "Gateway path", ["Blocked", "Open"], true),
 				...(hasSensors
 					? [
 							SliderRow({
@@ -66,17 +62,11 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 								unit: "",
 								value: 1500,
 							}),
-							SwitchRow({
-								event: "onTouchSwitched",
-								label: "Finger on pad",
-								on: "Yes",
-								off: "No",
-								value: false,
-							}),
+							switchRow("onTouchSwitched", "Finger on pad", ["No", "Yes"], false),
 						]
 					: []),
 				ButtonsRow({ label: "Power", buttons: [{ event: "onReset", label: "Reset" }] }),
-				SwitchRow({ event: "onLatchSwitched", label: "Keys", on: "Latch", off: "Momentary", value: false }),
+				switchRow("onLatchSwitched", "Keys", ["Momentary", "Latch"], false),
 				InfoRow({ label: "Gateway", name: "gatewayLabel", value: "" }),
 				InfoRow({ label: "Last reset", name: "resetLabel", value: "" }),
 				InfoRow({ label: "Log", name: "logLabel", value: "newest first" }),
@@ -99,14 +89,7 @@ export function createPanel({ model, pixels, hasSensors, isDefault = false }) {
 						stroke: colors.edge,
 						border: 2,
 					}),
-					Label($, {
-						left: left + 24,
-						top: margin + 18,
-						width: 120,
-						height: 24,
-						style: styles.model,
-						string: model,
-					}),
+					label($, { left: left + 24, top: margin + 18, width: 120, height: 24 }, styles.model, model),
 					Label($, {
 						right: left + 24,
 						top: margin + 18,

@@ -1,6 +1,6 @@
 /** LED ring, drawn from the frames of the firmware. */
 
-import { colors, disc, drawSprite, plate, sprites, styles } from "./theme.js";
+import { colors, disc, drawSprite, label, plate, sprites, styles } from "./theme.js";
 
 const size = 344;
 const middle = size / 2;
@@ -81,6 +81,7 @@ class MuteBehavior extends Behavior {
 }
 
 const barWidth = 96;
+const bar = { left: middle - barWidth / 2, top: middle + 16, height: 4, radius: 2 };
 
 class VolumeBarBehavior extends Behavior {
 	onOutput(content, { volume }) {
@@ -105,42 +106,11 @@ export function Ring($, { left, top }) {
 			disc($, { x: middle, y: middle, diameter: 306, fill: colors.well, stroke: colors.edge, border: 1 }),
 			Port($, { left: 0, top: 0, width: size, height: size, Behavior: RingBehavior }),
 			disc($, { x: middle, y: middle, diameter: 186, fill: colors.body, stroke: colors.edge, border: 1 }),
-			Label($, { left: 0, right: 0, top: middle - 58, height: 16, style: styles.caption, string: "VOLUME" }),
-			Label($, {
-				left: 0,
-				right: 0,
-				top: middle - 46,
-				height: 56,
-				style: styles.volume,
-				string: "–",
-				Behavior: VolumeBehavior,
-			}),
-			plate($, {
-				left: middle - barWidth / 2,
-				top: middle + 16,
-				width: barWidth,
-				height: 4,
-				radius: 2,
-				fill: colors.raised,
-			}),
-			plate($, {
-				left: middle - barWidth / 2,
-				top: middle + 16,
-				width: 4,
-				height: 4,
-				radius: 2,
-				fill: colors.accent,
-				Behavior: VolumeBarBehavior,
-			}),
-			Label($, {
-				left: 0,
-				right: 0,
-				top: middle + 30,
-				height: 20,
-				style: styles.sound,
-				string: "silent",
-				Behavior: SoundBehavior,
-			}),
+			label($, { left: 0, right: 0, top: middle - 58, height: 16 }, styles.caption, "VOLUME"),
+			label($, { left: 0, right: 0, top: middle - 46, height: 56 }, styles.volume, "–", VolumeBehavior),
+			plate($, { ...bar, width: barWidth, fill: colors.raised }),
+			plate($, { ...bar, width: 4, fill: colors.accent, Behavior: VolumeBarBehavior }),
+			label($, { left: 0, right: 0, top: middle + 30, height: 20 }, styles.sound, "silent", SoundBehavior),
 			Port($, {
 				left: middle - 16,
 				top: middle + 50,

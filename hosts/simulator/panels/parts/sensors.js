@@ -1,6 +1,6 @@
 /** Additional parts of the PROTO-1: ambient light sensor, haptic motor and touch pad. */
 
-import { colors, disc, plate, styles } from "./theme.js";
+import { byState, colors, disc, label, plate, styles, whole } from "./theme.js";
 
 const cellWidth = 108;
 const cellHeight = 92;
@@ -15,17 +15,14 @@ function Cell($, { left, caption, contents, ...rest }) {
 		...rest,
 		contents: [
 			plate($, {
-				left: 0,
-				right: 0,
-				top: 0,
-				bottom: 0,
+				...whole,
 				radius: 14,
-				fill: [colors.pressed, "#1d2b3f", "#1d2b3f", "#1d2b3f"],
-				stroke: [colors.edge, colors.accent, colors.accent, colors.accent],
+				fill: byState(colors.pressed, "#1d2b3f"),
+				stroke: byState(colors.edge, colors.accent),
 				border: 1,
 			}),
 			...contents,
-			Label($, { left: 0, right: 0, bottom: 8, height: 16, style: styles.caption, string: caption }),
+			label($, { left: 0, right: 0, bottom: 8, height: 16 }, styles.caption, caption),
 		],
 	});
 }
@@ -45,6 +42,7 @@ class LightValueBehavior extends Behavior {
 }
 
 const motorWidth = cellWidth - 32;
+const bar = { left: 16, top: 48, height: 6, radius: 3 };
 
 class MotorBarBehavior extends Behavior {
 	onOutput(content, { haptics, ready }) {
@@ -102,41 +100,16 @@ export function Sensors($, { left, top }) {
 						border: 1,
 						Behavior: LensBehavior,
 					}),
-					Label($, {
-						left: 42,
-						right: 8,
-						top: 18,
-						height: 32,
-						style: styles.value,
-						string: "–",
-						Behavior: LightValueBehavior,
-					}),
+					label($, { left: 42, right: 8, top: 18, height: 32 }, styles.value, "–", LightValueBehavior),
 				],
 			}),
 			Cell($, {
 				left: cellWidth + gap,
 				caption: "MOTOR POWER",
 				contents: [
-					Label($, {
-						left: 0,
-						right: 0,
-						top: 10,
-						height: 32,
-						style: styles.value,
-						string: "off",
-						Behavior: MotorValueBehavior,
-					}),
-					plate($, { left: 16, top: 48, width: motorWidth, height: 6, radius: 3, fill: colors.raised }),
-					plate($, {
-						left: 16,
-						top: 48,
-						width: 6,
-						height: 6,
-						radius: 3,
-						fill: colors.accent,
-						visible: false,
-						Behavior: MotorBarBehavior,
-					}),
+					label($, { left: 0, right: 0, top: 10, height: 32 }, styles.value, "off", MotorValueBehavior),
+					plate($, { ...bar, width: motorWidth, fill: colors.raised }),
+					plate($, { ...bar, width: 6, fill: colors.accent, visible: false, Behavior: MotorBarBehavior }),
 				],
 			}),
 			Cell($, {
@@ -149,7 +122,7 @@ export function Sensors($, { left, top }) {
 						x: cellWidth / 2,
 						y: 36,
 						diameter: 36,
-						fill: [colors.raised, colors.accent, colors.accent, colors.accent],
+						fill: byState(colors.raised, colors.accent),
 						stroke: colors.raisedEdge,
 						border: 1,
 					}),

@@ -43,6 +43,17 @@ export const sprites = Object.freeze({
 	volumeUp: { x: 144, y: 32, size: 32 },
 });
 
+/** Place of a content that covers its container. */
+export const whole = Object.freeze({ left: 0, right: 0, top: 0, bottom: 0 });
+
+/** Colors of a content with the states 0, released, and 1, pressed. */
+export const byState = (released, pressed) => [released, pressed, pressed, pressed];
+
+/** Creates a label. @param place position and size */
+export function label($, place, style, string, Behavior) {
+	return Label($, { ...place, style, string, ...(Behavior && { Behavior }) });
+}
+
 /** Draws a sprite centered at x, y. */
 export function drawSprite(port, { x: left, y: top, size }, color, x, y) {
 	port.drawTexture(sheet, color, Math.round(x - size / 2), Math.round(y - size / 2), left, top, size, size);
