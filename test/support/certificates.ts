@@ -68,7 +68,7 @@ export class Authority {
 			`x509 -req -in ${base}.csr -CA ${base}-issuer.pem -CAkey ${base}-issuer.key -CAcreateserial ` +
 				`-days 30 -extfile ${base}.ext -out ${base}.pem`,
 		);
-		return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
+		return read(base);
 	}
 
 	/**
@@ -83,7 +83,7 @@ export class Authority {
 			`x509 -req -in ${base}.csr -CA ${this.#path("pem")} -CAkey ${this.#path("key")} -CAcreateserial ` +
 				`-days ${days} -extfile ${base}.ext -out ${base}.pem`,
 		);
-		return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
+		return read(base);
 	}
 
 	/** Issues a certificate that is valid from 2090 on. */
@@ -102,7 +102,7 @@ export class Authority {
 			`ca -batch -notext -config ${base}.conf -cert ${this.#path("pem")} -keyfile ${this.#path("key")} ` +
 				`-startdate 20900101000000Z -enddate 20910101000000Z -in ${base}.csr -out ${base}.pem`,
 		);
-		return { cert: readFileSync(`${base}.pem`, "utf8"), key };
+		return read(base);
 	}
 
 	#path(extension: string): string {
@@ -117,6 +117,10 @@ export function selfSigned(folder: string, names: string, kind: KeyKind = "ec"):
 		`req -x509 -newkey ${newKey[kind]} -nodes -days 30 -subj /CN=self -addext subjectAltName=${names} ` +
 			`-keyout ${base}.key -out ${base}.pem`,
 	);
+	return read(base);
+}
+
+function read(base: string): Certificate {
 	return { cert: readFileSync(`${base}.pem`, "utf8"), key: readFileSync(`${base}.key`, "utf8") };
 }
 

@@ -1,14 +1,13 @@
 /** Real MQTT broker on a free port of 127.0.0.1, ended with the test. It persists nothing. */
 
-import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { onEnd, temporaryDirectory } from "./cleanup.js";
-import { nextEvent, waitUntil } from "./eventually.js";
-import { freePort, isListening } from "./ports.js";
+import { temporaryDirectory } from "./cleanup.js";
+import { freePort } from "./ports.js";
 import { pathOf } from "./programs.js";
+import { type ServerProgram, startServer } from "./server-program.js";
 
 export interface Mosquitto {
 	/** URL for the setting `mqtt`. */
@@ -34,7 +33,7 @@ export async function startMosquitto(
 	const file = join(await temporaryDirectory(t), "mosquitto.conf");
 	// If it is 0 (no limit), Mosquitto 2.0.11 closes a connection after it has rejected a message of it.
 	await writeFile(file, `listener ${port} 127.0.0.1\n${configuration}\nmax_queued_messages 100000\n`);
-	let child: ChildProcess | undefined;
+	let program: ServerProgram | undefined;
 	const broker: Mosquitto = {
 		settings: {
 			url: `mqtt://127.0.0.1:${port}`,
@@ -44,27 +43,10 @@ export async function startMosquitto(
 			prefix: "homeassistant",
 		},
 		start: async () => {
-			const started = spawn(pathOf("mosquitto"), ["-c", file], {
-				stdio: ["ignore", "ignore", "pipe"],
-			});
-			child = started;
-			let errors = "";
-			started.stderr.on("data", (chunk) => {
-				errors += chunk;
-			});
-			await waitUntil(() => {
-				assert.equal(started.exitCode, null, `mosquitto ended: ${errors}`);
-				return isListening(port);
-			});
-			assert.equal(started.exitCode, null, `another process listens on port ${port}: ${errors}`);
+			program = await startServer(t, port, "mosquitto", "-c", file);
 		},
-		kill: async () => {
-			if (!child || child.exitCode !== null || child.signalCode !== null) return;
-			child.kill("SIGKILL");
-			await nextEvent(child, "exit");
-		},
+		kill: async () => program?.end(),
 	};
-	onEnd(t, () => broker.kill());
 	await broker.start();
 	return broker;
 }

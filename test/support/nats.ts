@@ -3,19 +3,16 @@
  * with the test.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { coerce, lt, type SemVer } from "semver";
-import { type Owner, onEnd, temporaryDirectory } from "./cleanup.js";
-import { nextEvent } from "./eventually.js";
+import { type Owner, temporaryDirectory } from "./cleanup.js";
 import { freePort } from "./ports.js";
-import { findOptional, pathOf, testMachine } from "./programs.js";
+import { findOptional, testMachine } from "./programs.js";
+import { type ServerProgram, startProgram } from "./server-program.js";
 
 /** Time in which a server that was killed reads JetStream's files again, which takes a busy computer seconds. */
 const startMs = 90_000;
-/** Characters of its log in the error after a failed start. */
-const mostSaid = 4_000;
 
 const version = findVersion();
 
@@ -83,28 +80,21 @@ async function startAll(t: Owner, count: number, options: readonly string[]): Pr
 		const own = join(directory, String(index));
 		const store = [`--store_dir=${own}`, "--jetstream"];
 		const line = [...words, ...store, ...(count > 1 ? cluster : []), ...options];
-		return serverOf(line, own, port, monitor);
-	});
-	onEnd(t, async () => {
-		await Promise.all(servers.map((server) => server.kill()));
+		return serverOf(t, line, own, port, monitor);
 	});
 	await Promise.all(servers.map((server) => server.start()));
 	await Promise.all(servers.map((server) => server.ready()));
 	return servers;
 }
 
-function serverOf(words: readonly string[], directory: string, port: number, monitor: number): NatsServer {
-	let child: ChildProcess | undefined;
-	let said = "";
-	const run = () => {
-		const started = spawn(pathOf("nats-server"), [...words], {
-			stdio: ["ignore", "ignore", "pipe"],
-		});
-		started.stderr.on("data", (chunk) => {
-			said = `${said}${chunk}`.slice(-mostSaid);
-		});
-		return started;
-	};
+function serverOf(
+	t: Owner,
+	words: readonly string[],
+	directory: string,
+	port: number,
+	monitor: number,
+): NatsServer {
+	let program: ServerProgram | undefined;
 	const answers = async (predicate: (status: number) => boolean, limitMs = startMs) => {
 		const limit = AbortSignal.timeout(limitMs);
 		for (;;) {
@@ -112,7 +102,7 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 				() => undefined,
 			);
 			if (predicate(answer?.status ?? 0)) return;
-			if (limit.aborted) throw new Error(`nats-server at port ${port} is not ready:\n${said}`);
+			if (limit.aborted) throw new Error(`nats-server at port ${port} is not ready:\n${program?.said()}`);
 			await pause(20);
 		}
 	};
@@ -121,21 +111,19 @@ function serverOf(words: readonly string[], directory: string, port: number, mon
 		port,
 		directory,
 		get pid() {
-			return child?.pid ?? 0;
+			return program?.child.pid ?? 0;
 		},
 		start: async () => {
-			child ??= run();
+			program ??= startProgram(t, "nats-server", words);
 			await answers((status) => status !== 0);
 		},
 		ready: (limitMs) => answers((status) => status === 200, limitMs),
 		kill: async () => {
-			const ended = child;
-			child = undefined;
-			if (!ended || ended.exitCode !== null) return;
-			ended.kill("SIGKILL");
-			await nextEvent(ended, "exit");
+			const ended = program;
+			program = undefined;
+			await ended?.end();
 		},
-		suspend: () => void child?.kill("SIGSTOP"),
-		resume: () => void child?.kill("SIGCONT"),
+		suspend: () => void program?.child.kill("SIGSTOP"),
+		resume: () => void program?.child.kill("SIGCONT"),
 	};
 }

@@ -1,7 +1,6 @@
 /** Gateway behind Debian's nginx and Caddy with the documented configurations. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { request as httpRequest, type RequestOptions } from "node:http";
@@ -20,8 +19,9 @@ import { filePart, form, formHeaders } from "../support/firmware-server.js";
 import { runFleet } from "../support/fleet.js";
 import { makeImage } from "../support/images.js";
 import { freePort } from "../support/ports.js";
-import { pathOf, whyMissing } from "../support/programs.js";
+import { whyMissing } from "../support/programs.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
+import { startProgram } from "../support/server-program.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
 import { passUntil } from "../support/virtual-time.js";
 
@@ -74,11 +74,9 @@ const caddy: StartProxy = async (t, { port, gateway }) => {
 	const global = "{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n}\n";
 	const file = join(folder, "Caddyfile");
 	await writeFile(file, `${global}${site}`);
-	const child = spawn(pathOf("caddy"), ["run", "--adapter", "caddyfile", "--config", file], {
+	startProgram(t, "caddy", ["run", "--adapter", "caddyfile", "--config", file], {
 		env: { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
-		stdio: "ignore",
 	});
-	onEnd(t, () => child.kill("SIGKILL"));
 	return eventually(
 		() => readFile(join(folder, "caddy/pki/authorities/local/root.crt"), "utf8"),
 		(certificate) => certificate.includes("END CERTIFICATE"),

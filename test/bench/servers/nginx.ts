@@ -1,14 +1,12 @@
 /** nginx with Debian's settings for files and one worker, on a free port in its own folder. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Owner, onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { waitUntil } from "../../support/eventually.js";
-import { freePort, isListening } from "../../support/ports.js";
-import { pathOf } from "../../support/programs.js";
+import { freePort } from "../../support/ports.js";
+import { startServer } from "../../support/server-program.js";
 
 export class Nginx {
 	readonly url: string;
@@ -41,20 +39,11 @@ export class Nginx {
 		await mkdir(join(folder, "www"), { mode: 0o755 });
 		for (const [name, content] of Object.entries(files)) await writeFile(join(folder, "www", name), content);
 		await writeFile(join(folder, "nginx.conf"), configuration(folder, blocks));
-		const log = join(folder, "error.log");
-		const child = spawn(pathOf("nginx"), ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", log], {
-			stdio: "ignore",
-		});
-		onEnd(t, async () => {
-			if (child.exitCode !== null) return;
-			child.kill("SIGTERM");
-			await once(child, "exit");
-		});
-		await waitUntil(() => {
-			if (child.exitCode !== null) throw new Error(`nginx did not start: ${readFileSync(log, "utf8")}`);
-			return isListening(port);
-		});
-		return new Nginx(`http://127.0.0.1:${port}`, child);
+		const words = ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"];
+		const program = await startServer(t, port, "nginx", ...words);
+		// Its workers end only if it stops itself.
+		onEnd(t, () => program.end("SIGTERM"));
+		return new Nginx(`http://127.0.0.1:${port}`, program.child);
 	}
 
 	/** Processor time of all its processes so far, in microseconds. */
