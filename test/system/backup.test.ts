@@ -120,11 +120,8 @@ test("a gateway restored from a backup during changes continues: devices return,
 	// Devices updated after the backup receive no second command.
 	assert.equal(counts.succeeded + counts.already_installed, 30, JSON.stringify(counts));
 	assert.ok(counts.already_installed >= 2, JSON.stringify(counts));
-	assert.deepEqual(
-		fleet.map((device) => startsOf(device)),
-		fleet.map(() => 1),
-		"each device received one update command",
-	);
+	const others = fleet.filter((device) => startsOf(device) !== 1).map(({ deviceId }) => deviceId);
+	assert.deepEqual(others, [], "each other device received one update command");
 	for (const [deviceId, count] of before) {
 		const { name } = await call<{ name: string }>(url, "GET", `devices/${deviceId}`);
 		assert.ok(Number(name.split(" ")[1]) >= count, `${deviceId}: ${name}, after ${count}`);
@@ -152,10 +149,8 @@ test("restores the stored backup of format 1, and a gateway continues from it", 
 		"devices",
 	);
 	assert.deepEqual(devices.map(({ deviceId }) => deviceId).sort(), ["dev-1-000000", "dev-1-000001"]);
-	assert.ok(
-		devices.some(({ name }) => name === "Speaker"),
-		`names: ${devices.map(({ name }) => name)}`,
-	);
+	const names = devices.map(({ name }) => name);
+	assert.ok(names.includes("Speaker"), `names: ${names}`);
 	const { crashes } = await call<{ crashes: unknown[] }>(url, "GET", "devices/dev-1-000001");
 	assert.equal(crashes.length, 1);
 	const { tokens } = await call<{ tokens: { name: string }[] }>(url, "GET", "tokens");
@@ -172,10 +167,8 @@ test("restores the stored backup of format 1, and a gateway continues from it", 
 	const { status } = await call<Rollout>(url, "GET", "rollouts/autumn");
 	assert.equal(status, "paused");
 	const { changes } = await call<{ changes: { what: string }[] }>(url, "GET", "audit");
-	assert.ok(
-		changes.some(({ what }) => what === "PUT /api/rollouts/:id"),
-		`changes: ${changes.map(({ what }) => what)}`,
-	);
+	const changed = changes.map(({ what }) => what);
+	assert.ok(changed.includes("PUT /api/rollouts/:id"), `changes: ${changed}`);
 });
 
 test("the audit log lists a backup download, but not the check whether one is available", async (t) => {

@@ -38,10 +38,8 @@ describe("new firmware", () => {
 			assert.equal(otaStatus, "rolled_back");
 			const reason = `reverted to 1.0.0; the new firmware ended: ${resetText(resetReason)}.`;
 			assert.ok(otaReason?.includes(reason), `${otaReason}`);
-			assert.deepEqual(
-				starts.map(({ version, slot, resetReason: why }) => `${version} ${slot} ${why}`),
-				["1.0.0 0 POWERON_RESET", "2.0.0 1 SW_RESET", `1.0.0 0 ${resetReason}`],
-			);
+			const boots = starts.map(({ version, slot, resetReason: why }) => `${version} ${slot} ${why}`);
+			assert.deepEqual(boots, ["1.0.0 0 POWERON_RESET", "2.0.0 1 SW_RESET", `1.0.0 0 ${resetReason}`]);
 
 			const good = await buildFirmware();
 			await fleet.release("2.0.1", makeVirtualImage(good.bytes, "DEV-1", "2.0.1"));

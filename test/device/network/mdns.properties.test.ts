@@ -38,10 +38,8 @@ function read(bytes: Uint8Array): readonly string[] | undefined {
 test("a question asks for PTR records of the given name", () => {
 	const { type, questions } = decode(Buffer.from(gatewayQuestion("1a2b.dev-1-a1b2c3.ffee")));
 	assert.equal(type, "query");
-	assert.deepEqual(
-		questions?.map((question) => [question.name, question.type, question.class]),
-		[["1a2b.dev-1-a1b2c3.ffee._sub._device-gateway._tcp.local", "PTR", "IN"]],
-	);
+	const asked = questions?.map((question) => [question.name, question.type, question.class]);
+	assert.deepEqual(asked, [["1a2b.dev-1-a1b2c3.ffee._sub._device-gateway._tcp.local", "PTR", "IN"]]);
 });
 
 test("reads the TXT strings of an answer from any section", () => {

@@ -49,13 +49,9 @@ test("fetches a firmware once, in blocks of 16 KiB, on one connection", () => {
 	const { rig, server, reason } = run();
 	assert.equal(server.connections, 1);
 	assert.equal(server.bodyBytes, newFirmware.length);
-	assert.deepEqual(
-		server.requests.map(({ headers }) => headers.get("range")),
-		Array.from(
-			{ length: blocks },
-			(_, index) => `bytes=${index * blockBytes}-${(index + 1) * blockBytes - 1}`,
-		),
-	);
+	assert.equal(server.requests.length, blocks);
+	for (const [index, { headers }] of server.requests.entries())
+		assert.equal(headers.get("range"), `bytes=${index * blockBytes}-${(index + 1) * blockBytes - 1}`);
 	const etags = server.requests.map(({ headers }) => headers.get("if-range"));
 	assert.equal(etags[0], undefined);
 	assert.equal(
@@ -88,10 +84,8 @@ test("reads a stream from a server without ranges", () => {
 test("accepts a firmware from a server with weak ETags, or without digests and ETags", () => {
 	const outcome = run({ isWeak: true });
 	assertUpdated(outcome);
-	assert.ok(
-		outcome.server.requests.every(({ headers }) => !headers.has("if-range")),
-		"a weak ETag never matches",
-	);
+	for (const { headers } of outcome.server.requests)
+		assert.ok(!headers.has("if-range"), "a weak ETag never matches");
 	for (const hasETags of [true, false]) assertUpdated(run({ hasDigests: false, hasETags }));
 });
 

@@ -84,10 +84,8 @@ test("shows 4,500 devices at any gateway, and reports a forgotten announcement o
 	for (let more = 0; more < 100; more += 1) await announce(1);
 	for (const method of ["GET", "DELETE"]) {
 		const { status, body } = await b.api(method, path);
-		assert.deepEqual(
-			[status, body.detail],
-			[404, `No announcement has the id ${id}. GET /api/announcements lists all.`],
-		);
+		const reason = [404, `No announcement has the id ${id}. GET /api/announcements lists all.`];
+		assert.deepEqual([status, body.detail], reason);
 	}
 	await buses.cut(b.bus);
 	const { status, body: problem } = await b.api("GET", path);

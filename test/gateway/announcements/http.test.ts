@@ -328,8 +328,9 @@ describe("announcement", () => {
 		assert.deepEqual(await again(first), asked);
 		const second = await play(await again(first));
 		const { announcements } = (await call("GET", "/api/announcements")).body;
+		const listed = announcements.map(({ id, name, devices }: Record<string, unknown>) => [id, name, devices]);
 		assert.deepEqual(
-			announcements.map(({ id, name, devices }: Record<string, unknown>) => [id, name, devices]),
+			listed,
 			[second, first].map((id) => [id, "Ben", undefined]),
 		);
 		for (const more of [1, 2, 3, 4]) await send(16_000 + more);

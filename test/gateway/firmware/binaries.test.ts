@@ -27,14 +27,12 @@ describe("complete binary", () => {
 		assertSameBytes(body, image);
 		const digest = `sha-256=:${createHash("sha256").update(image).digest("base64")}:`;
 		assert.deepEqual([status, headers["content-digest"], headers["repr-digest"]], [200, digest, digest]);
-		assert.deepEqual(
-			[headers["last-modified"], headers["content-disposition"], headers["cache-control"]],
-			[
-				"Fri, 02 Jan 2026 03:04:05 GMT",
-				"attachment; filename=xs_esp32.bin",
-				"private, no-cache, no-transform",
-			],
-		);
+		const shown = [headers["last-modified"], headers["content-disposition"], headers["cache-control"]];
+		assert.deepEqual(shown, [
+			"Fri, 02 Jan 2026 03:04:05 GMT",
+			"attachment; filename=xs_esp32.bin",
+			"private, no-cache, no-transform",
+		]);
 		const head = await serving.request("/ota/firmware.bin", {}, "HEAD");
 		assert.deepEqual([head.headers.etag, head.body.length], [headers.etag, 0]);
 		for (const target of ["/ota/firmware.bin?x=/y", `${serving.url}/ota/firmware.bin`])

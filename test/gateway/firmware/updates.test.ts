@@ -124,19 +124,17 @@ describe("trigger_ota", () => {
 		}
 		assert.deepEqual(shelf.patchable, [null, "1.3.0", "1.3.0"]);
 		const command = "start_ota";
-		assert.deepEqual(
-			sent.map((text) => JSON.parse(text)),
-			[
-				{
-					command,
-					url: "https://a.lan/releases/firmware-v1.4.0.bin",
-					cert_pem: "PEM",
-					patch: { url: `https://a.lan${path}`, from, to },
-				},
-				{ command, url: longest + release.path, patch: { url: longest + path, from, to } },
-				{ command, url: `${longest}g${release.path}` },
-			],
-		);
+		const commands = sent.map((text) => JSON.parse(text));
+		assert.deepEqual(commands, [
+			{
+				command,
+				url: "https://a.lan/releases/firmware-v1.4.0.bin",
+				cert_pem: "PEM",
+				patch: { url: `https://a.lan${path}`, from, to },
+			},
+			{ command, url: longest + release.path, patch: { url: longest + path, from, to } },
+			{ command, url: `${longest}g${release.path}` },
+		]);
 	});
 	test("is sent only after the update and its device are stored", async (t) => {
 		const [written, kept] = [deferred(), deferred<boolean>()];
@@ -243,15 +241,13 @@ test("notifies monitors once per change, in order, up to the new version, also o
 		for (const step of [complete, complete, repeated]) updates.onUplink(device, step);
 		updates.onConnected(reconnect(device));
 		for (const step of [report("1.4.0"), report("1.4.0")]) updates.onUplink(device, step);
-		assert.deepEqual(
-			changes.map((change) => Object.values(change).map(String).join(" ")),
-			[
-				...pending,
-				...[0, 50, 100].map((percent) => `downloading ${percent} ${version} null`),
-				`rebooting 100 ${version} null`,
-				"updated 100 1.4.0 null",
-			],
-		);
+		const shown = changes.map((change) => Object.values(change).map(String).join(" "));
+		assert.deepEqual(shown, [
+			...pending,
+			...[0, 50, 100].map((percent) => `downloading ${percent} ${version} null`),
+			`rebooting 100 ${version} null`,
+			"updated 100 1.4.0 null",
+		]);
 	}
 });
 

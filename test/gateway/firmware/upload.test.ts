@@ -28,10 +28,8 @@ const head = `POST /ota/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${formHeader
 
 /** Names of the current binary and its description. */
 async function assertStored(serving: FirmwareServer, expected: Uint8Array): Promise<void> {
-	assert.deepEqual(
-		(await readdir(serving.uploadsDir)).sort(),
-		[`${sha256Of(expected)}.bin`, "upload.json"].sort(),
-	);
+	const files = [`${sha256Of(expected)}.bin`, "upload.json"].sort();
+	assert.deepEqual((await readdir(serving.uploadsDir)).sort(), files);
 	const { body } = await serving.request("/ota/firmware.bin");
 	assert.equal(Buffer.compare(body, expected), 0);
 }

@@ -94,13 +94,11 @@ test("counts crashes and devices by version", async (t) => {
 	await crash("old", { firmware_version: "1.3.2" });
 	for (let index = 0; index < 5; index++) await crash(`new-${index % 2}`, {});
 	const { versions, causes: list } = await causes.list();
-	assert.deepEqual(
-		versions.toSorted((a, b) => a.count - b.count),
-		[
-			{ version: "1.3.2", count: 1, deviceCount: 1 },
-			{ version: "1.4.0", count: 5, deviceCount: 2 },
-		],
-	);
+	const counted = versions.toSorted((a, b) => a.count - b.count);
+	assert.deepEqual(counted, [
+		{ version: "1.3.2", count: 1, deviceCount: 1 },
+		{ version: "1.4.0", count: 5, deviceCount: 2 },
+	]);
 	assert.deepEqual(list[0]?.versions, [
 		{ version: "1.4.0", count: 5 },
 		{ version: "1.3.2", count: 1 },

@@ -115,10 +115,8 @@ describe("subscribed monitor", () => {
 		const { client, picture } = await subscribed(gateway, []);
 		const without = await subscribed(gateway, [], false);
 		const records = picture.frames.filter(({ type }) => type === "status_update");
-		assert.deepEqual(
-			records.map(({ reason, sessions }) => [reason, sessions.map(({ sessionId }) => sessionId)]),
-			[["connected", [early.sessionId]]],
-		);
+		const shown = records.map(({ reason, sessions }) => [reason, sessions.map(({ sessionId }) => sessionId)]);
+		assert.deepEqual(shown, [["connected", [early.sessionId]]]);
 		const late = await open();
 		late.device.socket.terminate();
 		for (const reason of ["connected", "disconnected"])
@@ -145,10 +143,8 @@ describe("subscribed monitor", () => {
 		await watcher.until(({ reason }) => reason === "snapshot");
 		await gateway.api("PATCH", `/api/devices/${second}`, { name: "last" });
 		await picture.until(() => picture.devices.get(second)?.name === "last");
-		assert.equal(
-			picture.frames.some(({ reason, type }) => type === "status_update" && reason === "snapshot"),
-			false,
-		);
+		const updates = picture.frames.filter(({ type }) => type === "status_update");
+		for (const { reason } of updates) assert.notEqual(reason, "snapshot");
 	});
 
 	test("is rejected without a list of at most 200 ids", async (t) => {

@@ -233,10 +233,8 @@ describe("replaced board", () => {
 			["connection", old, reason, next],
 		]);
 		const { devices } = await call<{ devices: Shown[] }>(url, "GET", "devices");
-		assert.deepEqual(
-			devices.map(({ deviceId }) => deviceId),
-			[next],
-		);
+		const deviceIds = devices.map(({ deviceId }) => deviceId);
+		assert.deepEqual(deviceIds, [next]);
 	});
 
 	test("is accepted as new after an undo, without its transferred data", async (t) => {

@@ -38,8 +38,9 @@ test("sends patches only to supporting devices with a matching version, at each 
 	}
 	await gateway.rollouts.put("x", inOneGroup);
 	await pass(5 * minute);
+	const patched = devices.map(({ patched, version }) => [version, ...patched]);
 	assert.deepEqual(
-		devices.map(({ patched, version }) => [version, ...patched]),
+		patched,
 		[[true], [false], [false], [true, true]].map((patched) => ["2.0.0", ...patched]),
 	);
 });

@@ -156,8 +156,9 @@ describe("quiet hours", () => {
 		await set({ ...own, on: false });
 		const listed = store.list();
 		const places = [{ all: true }, { room: "Kitchen" }, { device: id }];
+		const shown = listed.map(({ targets, on }) => [targets, on]);
 		assert.deepEqual(
-			listed.map(({ targets, on }) => [targets, on]),
+			shown,
 			places.map((place) => [place, place.device === undefined]),
 		);
 		for (const entry of listed.toReversed()) await store.store.remove(entry.id);

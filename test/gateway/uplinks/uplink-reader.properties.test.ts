@@ -188,8 +188,6 @@ test("keeps the eight most recently used shapes", (t) => {
 	for (const report of reports.slice(0, 8)) learn(report);
 	assert.ok(isKnown(first), "learned");
 	learn(ninth);
-	assert.deepEqual(
-		[first, ...others, ninth, second].map((report) => report && isKnown(report)),
-		[...Array(8).fill(true), false],
-	);
+	const known = [first, ...others, ninth, second].map((report) => report && isKnown(report));
+	assert.deepEqual(known, [...Array(8).fill(true), false]);
 });

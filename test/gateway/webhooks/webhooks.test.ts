@@ -99,13 +99,11 @@ test("sends one signed event each when a device is offline for longer than `afte
 	leave();
 	time.pass(5 * minuteMs);
 	await time.until(() => receiver.received.length === 3);
-	assert.deepEqual(
-		[eventsOf(receiver), minutesOf(receiver)],
-		[
-			["away", "back", "away"],
-			[9, 19, 24],
-		],
-	);
+	const sent = [eventsOf(receiver), minutesOf(receiver)];
+	assert.deepEqual(sent, [
+		["away", "back", "away"],
+		[9, 19, 24],
+	]);
 	const [away, back] = receiver.received;
 	assert.equal(away?.text, "dev-1-a1b2c3 has been away since 2026-11-27T12:04:00.000Z.");
 	const device = { name: null, room: null, tags: [], model: null, firmwareVersion: null };
@@ -136,10 +134,8 @@ test("sends no event for a restart of the gateway, except for devices that do no
 	await time.until(() => receiver.received.length === 2);
 	third.connect("dev-1-00000a");
 	await time.until(() => receiver.received.length === 3);
-	assert.deepEqual(
-		receiver.received.map(({ event, device }) => `${event} ${Object(device).deviceId}`),
-		["away dev-1-00000a", `away ${deviceId}`, "back dev-1-00000a"],
-	);
+	const events = receiver.received.map(({ event, device }) => `${event} ${Object(device).deviceId}`);
+	assert.deepEqual(events, ["away dev-1-00000a", `away ${deviceId}`, "back dev-1-00000a"]);
 	assert.deepEqual(minutesOf(receiver), [6, 45, 45]);
 });
 
@@ -251,16 +247,14 @@ test("sends each event of a device, a schedule or a rejection, once or as often 
 	const fields = receiver.received.map(({ id: _, time: __, text: ___, device: ____, ...rest }) => rest);
 	const rejected = { deviceId: "dev-1-ffffff", remoteAddress: "10.0.0.1", reason: "No token." };
 	const byEvent = (a: object, b: object) => JSON.stringify(a).localeCompare(JSON.stringify(b));
-	assert.deepEqual(
-		fields.sort(byEvent),
-		[
-			{ event: "crashed", crash: { id: "c1", kind: "exception", version: "1.0.0" } },
-			{ event: "rolled_back", version: "1.4.0", reason: update.otaReason },
-			{ event: "schedule_failed", schedule },
-			{ event: "rejected", ...rejected },
-			{ event: "rejected", ...rejected },
-		].sort(byEvent),
-	);
+	const expected = [
+		{ event: "crashed", crash: { id: "c1", kind: "exception", version: "1.0.0" } },
+		{ event: "rolled_back", version: "1.4.0", reason: update.otaReason },
+		{ event: "schedule_failed", schedule },
+		{ event: "rejected", ...rejected },
+		{ event: "rejected", ...rejected },
+	].sort(byEvent);
+	assert.deepEqual(fields.sort(byEvent), expected);
 });
 
 test("sends paused and finished rollouts once", async (t) => {
@@ -439,10 +433,8 @@ test("drops the oldest of 51 queued events of a device, and logs it", async (t) 
 		await outbox.add(deviceId, { event: "crashed", text: `Crash ${count}.` });
 	await outbox.add("dev-1-ffffff", { event: "crashed", text: "A crash of another." });
 	const dropped = lines.filter((line) => line.includes("dropped")).map((line) => JSON.parse(line));
-	assert.deepEqual(
-		dropped.map(({ hook, subject }) => [hook, subject]),
-		[[receiver.hook().id, deviceId]],
-	);
+	const lost = dropped.map(({ hook, subject }) => [hook, subject]);
+	assert.deepEqual(lost, [[receiver.hook().id, deviceId]]);
 	assert.equal(outbox.waiting, 51);
 });
 

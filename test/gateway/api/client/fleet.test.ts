@@ -110,10 +110,8 @@ describe("fleet", () => {
 			{ ...update("identified", named("dev-1-cccccc")), remaining: 1 },
 			{ ...update("identified", named("dev-1-eeeeee")), remaining: 0 },
 		];
-		assert.deepEqual(
-			pieces.map((piece) => `${fleet.update(piece)} ${fleet.size}`),
-			["false 3", "false 4", "false 4", "true 4"],
-		);
+		const sizes = pieces.map((piece) => `${fleet.update(piece)} ${fleet.size}`);
+		assert.deepEqual(sizes, ["false 3", "false 4", "false 4", "true 4"]);
 		assert.equal(fleet.get("dev-1-aaaaaa"), undefined);
 	});
 

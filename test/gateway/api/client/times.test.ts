@@ -74,10 +74,8 @@ test("shows the last result of a schedule", () => {
 		[{ outcome: "failed", dueAt: inSeconds(-86_400) }, "Failed at Wed 25 Nov 13:00"],
 	] as const satisfies readonly (readonly [Partial<LastRun>, string, Schedule["do"]?])[]) {
 		const run = { dueAt: inSeconds(-600), at: inSeconds(-540), reason: null, job: null };
-		assert.equal(
-			lastText(schedule({ do: action ?? announcing }), { ...run, outcome: "done", ...more }, now),
-			text,
-		);
+		const shown = lastText(schedule({ do: action ?? announcing }), { ...run, outcome: "done", ...more }, now);
+		assert.equal(shown, text);
 	}
 });
 
