@@ -30,6 +30,11 @@ export function isMuted(entry: Entry): boolean {
 	return volumeOf(entry)?.isMuted === true;
 }
 
+/** "Muted" or the volume; null before the first report. */
+export function volumeText(entry: Entry): string | number | null {
+	return isMuted(entry) ? "Muted" : entry.vitals.volume;
+}
+
 /** Returns the volume that a pending command requests. */
 export function requestedVolume(now: DeviceVolume, ask: RequestedCommand | undefined): DeviceVolume {
 	if (ask?.command === "set_mute") return { ...now, isMuted: ask.value };

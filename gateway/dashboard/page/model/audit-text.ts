@@ -84,12 +84,8 @@ export interface AuditText {
 }
 
 /** Describes a change. One of a later version has no description of its own. */
-export function auditText({
-	what,
-	deviceId,
-	after,
-	before = {},
-}: Pick<ListedChange, "what" | "deviceId" | "after" | "before">): AuditText {
+export function auditText(change: Pick<ListedChange, "what" | "deviceId" | "after" | "before">): AuditText {
+	const { what, deviceId, after, before = {} } = change;
 	const { firmware, value } = after;
 	const fields: Fields = {
 		...before,

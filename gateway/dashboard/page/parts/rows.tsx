@@ -12,12 +12,8 @@ interface RowsProps<T> {
 	readonly children: (item: T) => ComponentChildren;
 }
 
-export function Rows<T extends { readonly deviceId: string }>({
-	label,
-	items,
-	look = "",
-	children,
-}: RowsProps<T>) {
+export function Rows<T extends { readonly deviceId: string }>(props: RowsProps<T>) {
+	const { label, items, look = "", children } = props;
 	const byKey = new Map(items.map((item) => [item.deviceId, item]));
 	return (
 		<Grid label={label} keys={[...byKey.keys()]}>

@@ -31,10 +31,7 @@ export function TagsField({ value, entries, onInput }: TagsFieldProps) {
 export function TagChips({
 	entries,
 	separator = " ",
-}: {
-	readonly entries: readonly Entry[];
-	readonly separator?: string;
-}) {
+}: Pick<TagsFieldProps, "entries"> & { separator?: string }) {
 	const tags = tagsOf(entries);
 	if (tags.length === 0) return <p class="hint">No tags in use.</p>;
 	return (

@@ -36,12 +36,8 @@ export interface ListOptions {
 const rowsBeyond = 3;
 
 /** Virtualizes the children of the element with the attribute `ref`; each child has its `data-key`. */
-export function useList<E extends HTMLElement>({
-	keys,
-	minWidth,
-	isFirstActive = false,
-	focusable = "",
-}: ListOptions) {
+export function useList<E extends HTMLElement>(options: ListOptions) {
+	const { keys, minWidth, isFirstActive = false, focusable = "" } = options;
 	const ref = useRef<E>(null);
 	const frame = useFrame(ref, minWidth);
 	const { places } = useApp();

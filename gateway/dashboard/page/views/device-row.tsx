@@ -1,9 +1,8 @@
 /** Tile of a device in a list. */
 
 import { useRef } from "preact/hooks";
-import type { Entry } from "../../../api/client/fleet.js";
 import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
-import { isMuted } from "../app/mute.js";
+import { volumeText } from "../app/mute.js";
 import { nameOf } from "../model/filter.js";
 import { DeviceState } from "../parts/presence.js";
 import { Tags } from "../parts/tags.js";
@@ -28,6 +27,7 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 	if (!entry) return null;
 	const { session } = entry;
 	const name = nameOf(entry);
+	const volume = volumeText(entry);
 	return (
 		<Tile
 			title={name}
@@ -40,7 +40,9 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 						<span class="fact">{session.room}</span>
 					)}
 					<span class="fact">
-						<DeviceState entry={entry}>{volumeText(entry)}</DeviceState>
+						<DeviceState entry={entry}>
+							{typeof volume === "number" ? `Volume ${volume}` : volume}
+						</DeviceState>
 					</span>
 					<Tags tags={session.tags} />
 				</>
@@ -51,12 +53,6 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 			<SelectBox deviceKey={deviceKey} name={name} />
 		</Tile>
 	);
-}
-
-function volumeText(entry: Entry): string | undefined {
-	const { volume } = entry.vitals;
-	if (volume === null) return undefined;
-	return isMuted(entry) ? "Muted" : `Volume ${volume}`;
 }
 
 /** Detects a long press of a finger, and suppresses the click and the context menu. A mouse uses the check box. */

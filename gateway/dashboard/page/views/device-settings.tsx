@@ -23,16 +23,12 @@ interface SettingField extends Pick<FieldProps, "type" | "placeholder" | "maxLen
 	readonly removal?: string;
 }
 
+const openNetwork = "No password (open network)";
 const settingFields: Readonly<Record<keyof ChangedSettings, SettingField>> = {
 	ssid: { group: "Wi-Fi", maxLength: 32 },
-	password: { group: "Wi-Fi", type: "password", maxLength: 63, removal: "No password (open network)" },
+	password: { group: "Wi-Fi", type: "password", maxLength: 63, removal: openNetwork },
 	ssid2: { group: "Second network", maxLength: 32, removal: "No second network" },
-	password2: {
-		group: "Second network",
-		type: "password",
-		maxLength: 63,
-		removal: "No password (open network)",
-	},
+	password2: { group: "Second network", type: "password", maxLength: 63, removal: openNetwork },
 	gateway: { group: "Gateway", placeholder: "wss://gateway.example/device" },
 	token: { group: "Gateway", type: "password" },
 	sntp: { group: "Advanced", removal: "Default server" },

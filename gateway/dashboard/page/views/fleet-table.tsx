@@ -9,7 +9,7 @@ import { useCallback, useMemo } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { age, isUpdating } from "../../../api/client/words.js";
 import { deviceAddress, roomAddress, useDevice, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
-import { isMuted } from "../app/mute.js";
+import { volumeText } from "../app/mute.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import type { Room } from "../model/rooms.js";
 import type { Selection } from "../model/selection.js";
@@ -19,16 +19,35 @@ import { Cell, useList } from "../parts/use-list.js";
 import { Identify, SelectBox } from "./fleet-actions.js";
 import { RoomFacts } from "./room-tile.js";
 
-/** Columns with their widths. */
-const columns: readonly (readonly [Sort, title: string, width: string])[] = [
-	["name", "Device", "minmax(8.5rem, 2.4fr)"],
-	["room", "Room", "minmax(4.75rem, 1.1fr)"],
-	["model", "Model", "4.75rem"],
-	["version", "Firmware", "minmax(4.75rem, 0.7fr)"],
-	["state", "State", "minmax(7.5rem, 1.2fr)"],
-	["signal", "Signal", "6.25rem"],
-	["volume", "Volume", "4.25rem"],
-	["heard", "Last seen", "6.25rem"],
+type Column = readonly [
+	Sort,
+	title: string,
+	width: string,
+	/** Returns nothing where all is well. */
+	contentOf: (entry: Entry, isLive: boolean, tabIndex: number) => ComponentChildren,
+];
+
+const columns: readonly Column[] = [
+	["name", "Device", "minmax(8.5rem, 2.4fr)", (entry, _, tabIndex) => nameCell(entry, tabIndex)],
+	["room", "Room", "minmax(4.75rem, 1.1fr)", ({ session }) => session.room],
+	["model", "Model", "4.75rem", ({ session }) => session.model],
+	["version", "Firmware", "minmax(4.75rem, 0.7fr)", ({ session }) => session.firmwareVersion],
+	[
+		"state",
+		"State",
+		"minmax(7.5rem, 1.2fr)",
+		(entry, isLive) => (
+			<DeviceState entry={entry}>{!isLive && <span class="presence">Unknown</span>}</DeviceState>
+		),
+	],
+	[
+		"signal",
+		"Signal",
+		"6.25rem",
+		({ session, vitals }) => session.connected && <Strength rssi={vitals.rssi} />,
+	],
+	["volume", "Volume", "4.25rem", (entry) => entry.session.connected && volumeText(entry)],
+	["heard", "Last seen", "6.25rem", ({ session, heardAt }) => !session.connected && <Age since={heardAt} />],
 ];
 /** Columns that can be hidden. */
 export const optionalColumns = columns.slice(1);
@@ -128,9 +147,7 @@ export function FleetTable({ keys, rooms }: FleetTableProps) {
 	);
 }
 
-type Columns = typeof columns;
-
-function Head({ keys, shown }: { readonly keys: readonly string[]; readonly shown: Columns }) {
+function Head({ keys, shown }: { readonly keys: readonly string[]; readonly shown: readonly Column[] }) {
 	const app = useTopic("query");
 	const { sort, isDescending } = app.query;
 	return (
@@ -230,7 +247,7 @@ function Heading({ room, isActive }: { readonly room: Room; readonly isActive: b
 interface RowProps {
 	readonly deviceKey: string;
 	readonly isActive: boolean;
-	readonly shown: Columns;
+	readonly shown: readonly Column[];
 }
 
 function Row({ deviceKey, isActive, shown }: RowProps) {
@@ -243,9 +260,9 @@ function Row({ deviceKey, isActive, shown }: RowProps) {
 			<td>
 				<SelectBox deviceKey={deviceKey} name={nameOf(entry)} tabIndex={tabIndex} />
 			</td>
-			{shown.map(([id]) => (
+			{shown.map(([id, , , contentOf]) => (
 				<td key={id} class={`of-${id}`}>
-					{contentOf(id, entry, isLive, tabIndex)}
+					{contentOf(entry, isLive, tabIndex)}
 				</td>
 			))}
 			<td class="of-update">
@@ -258,38 +275,21 @@ function Row({ deviceKey, isActive, shown }: RowProps) {
 	);
 }
 
-/** Content of a cell: nothing where all is well. */
-function contentOf(column: Sort, entry: Entry, isLive: boolean, tabIndex: number): ComponentChildren {
-	const { key, session, vitals, heardAt } = entry;
-	const { connected, tags } = session;
-	switch (column) {
-		case "name":
-			return (
-				<>
-					<a href={deviceAddress(key)} tabIndex={tabIndex}>
-						{nameOf(entry)}
-					</a>
-					<span class="beside" title={tags?.join(", ")}>
-						{session.name !== undefined && <small>{key}</small>}
-						<Tags tags={tags} />
-					</span>
-				</>
-			);
-		case "room":
-			return session.room;
-		case "model":
-			return session.model;
-		case "version":
-			return session.firmwareVersion;
-		case "state":
-			return <DeviceState entry={entry}>{!isLive && <span class="presence">Unknown</span>}</DeviceState>;
-		case "signal":
-			return <Strength rssi={connected ? vitals.rssi : null} />;
-		case "volume":
-			return connected && (isMuted(entry) ? "Muted" : vitals.volume);
-		case "heard":
-			return connected ? null : <Age since={heardAt} />;
-	}
+/** Name, with id and tags beside it. */
+function nameCell(entry: Entry, tabIndex: number) {
+	const { key, session } = entry;
+	const { name, tags } = session;
+	return (
+		<>
+			<a href={deviceAddress(key)} tabIndex={tabIndex}>
+				{nameOf(entry)}
+			</a>
+			<span class="beside" title={tags?.join(", ")}>
+				{name !== undefined && <small>{key}</small>}
+				<Tags tags={tags} />
+			</span>
+		</>
+	);
 }
 
 /** Link to an available update of a device. */
