@@ -72,9 +72,8 @@ export function useGatewayAbsence(): "is restarting" | "is unreachable" | undefi
 
 /** Whether the person may perform an action now. @param action default: any action reserved for monitors */
 export function useMayChange(action?: Action): boolean {
-	const { person } = useApp();
-	const isLive = useIsLive();
-	return isLive && (!person || mayDo(person, action ?? "trigger_ota"));
+	const denial = useDenial(action);
+	return useIsLive() && denial === undefined;
 }
 
 /** Tooltip of a control that the person's role does not permit; undefined for a permitted one. */

@@ -109,16 +109,12 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		const { id, createdAt, devices, counts, isOver } = change;
 		if (this.#hidden.has(id)) return;
 		const { kind, titleOf, doneText, isShown } = this.#options;
+		const texts = {
+			title: titleOf(change),
+			doneText: doneText && ((count: number) => doneText(change, count)),
+		};
 		const cancel = () => this.#options.requests.stop(id);
-		const job =
-			this.#jobs.get(id) ??
-			new Job<P>({
-				title: titleOf(change),
-				doneText: doneText && ((count) => doneText(change, count)),
-				kind,
-				createdAt,
-				cancel,
-			});
+		const job = this.#jobs.get(id) ?? new Job<P>({ ...texts, kind, createdAt, cancel });
 		job.merge(devices, counts);
 		if (isOver && !isShown(change, agoMs)) this.#jobs.delete(id);
 		else this.#jobs.set(id, job);

@@ -5,11 +5,9 @@ import { idOf } from "../../../../device/protocol/models.js";
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
-import type { GatewayClock } from "../../../api/client/clock.js";
-import type { Fleet } from "../../../api/client/fleet.js";
 import type { Catalog, Release } from "../../../api/firmware.js";
+import type { App } from "../app/app.js";
 import { request } from "../app/gateway.js";
-import type { Painter } from "../app/painter.js";
 import { Board, type FlashFile } from "./board.js";
 import { InstallError } from "./errors.js";
 import { FirmwarePort } from "./firmware-port.js";
@@ -37,13 +35,7 @@ export type InstallState =
 	| { readonly name: "failed"; readonly problem: InstallError };
 
 /** Dependencies of the installer. */
-export interface InstallerPage {
-	readonly clock: Pick<GatewayClock, "now">;
-	readonly fleet: Pick<Fleet, "get">;
-	readonly painter: Painter;
-	/** Subscribes to the reports of a device. @returns a function that unsubscribes */
-	follow(deviceId: string): () => void;
-}
+type InstallerPage = Pick<App, "clock" | "fleet" | "painter" | "follow">;
 
 export class Installer {
 	readonly #page: InstallerPage;

@@ -77,9 +77,8 @@ function by(numberOf: (entry: Entry) => number): SortKind["order"] {
 	return (a, b) => numberOf(a) - numberOf(b);
 }
 
-export const layoutLabels = { list: "List", table: "Table" } as const;
-export type Layout = keyof typeof layoutLabels;
-export const layouts = keysOf(layoutLabels);
+export const layouts = ["list", "table"] as const;
+export type Layout = (typeof layouts)[number];
 
 /** Fields of a query that exclude devices. */
 const filters = ["search", "model", "room", "tags", "version", "state"] as const;

@@ -3,6 +3,7 @@
 import pencil from "lucide-static/icons/pencil.svg";
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
+import { capital } from "../../../api/client/words.js";
 import { type Label, label, labelFields, labelTexts } from "../../../api/label.js";
 import { changeLabel } from "../app/change-label.js";
 import { useApp } from "../app/hooks.js";
@@ -15,15 +16,7 @@ import { Icon } from "../parts/icon.js";
 import { TagLinks } from "../parts/tags.js";
 import { TagChips } from "../parts/tags-field.js";
 
-const titles: Readonly<Record<keyof Label, string>> = {
-	name: "Name",
-	room: "Room",
-	note: "Note",
-	tags: "Tags",
-};
-const allTitles = new Intl.ListFormat("en-GB").format(
-	labelFields.map((field) => titles[field].toLowerCase()),
-);
+const allFields = new Intl.ListFormat("en-GB").format(labelFields);
 
 /** Note, tags and the button that edits the label. */
 export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
@@ -37,7 +30,7 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 				<Button
 					look="icon-button quiet edit"
 					isChange
-					label={`Edit ${allTitles}`}
+					label={`Edit ${allFields}`}
 					onClick={() => setEdited(session)}
 				>
 					<Icon of={pencil} />
@@ -69,7 +62,7 @@ export function LabelDialog({ deviceId, given, onClosed }: LabelDialogProps) {
 				<Field
 					key={field}
 					name={field}
-					label={titles[field]}
+					label={capital(field)}
 					type={field === "note" ? "lines" : "text"}
 					maxLength={label.fields[field].maxLength}
 					initial={given[field]}
@@ -79,7 +72,7 @@ export function LabelDialog({ deviceId, given, onClosed }: LabelDialogProps) {
 			))}
 			<Field
 				name="tags"
-				label={titles.tags}
+				label="Tags"
 				initial={given.tags?.join(" ")}
 				placeholder="shop-berlin beta"
 				hint="Separate tags with spaces."

@@ -3,9 +3,9 @@
 import back from "lucide-static/icons/chevron-left.svg";
 import filterIcon from "lucide-static/icons/list-filter.svg";
 import { useState } from "preact/hooks";
-import { plural } from "../../../api/client/words.js";
+import { capital, plural } from "../../../api/client/words.js";
 import { useApp } from "../app/hooks.js";
-import { isFiltered, layoutLabels, layouts, type Query, stateKinds, unfiltered } from "../model/filter.js";
+import { isFiltered, layouts, type Query, stateKinds, unfiltered } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Search, Toggles } from "../parts/search.js";
@@ -67,7 +67,7 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 				</Button>
 				<Toggles
 					label="View"
-					options={layouts.map((one) => [one, layoutLabels[one]])}
+					options={layouts.map((one) => [one, capital(one)])}
 					value={layout}
 					onChange={(one) => set({ layout: one })}
 				/>
