@@ -5,24 +5,22 @@
 
 import { deviceTokenOf } from "../access/secrets.js";
 import { deviceSetupRoutes } from "../api/device-setup.js";
+import type { Core } from "../extension.js";
 import { type Route, serve } from "../http/routes.js";
+import { deviceAddresses } from "../http/server.js";
 
-export interface DeviceSetupOptions {
+export function createDeviceSetupRoutes(core: Core): readonly Route[] {
 	/** Token of all devices. */
-	readonly deviceToken: () => string;
-	/** Result of `deviceAddresses`. */
-	readonly addresses: () => readonly string[];
-	/** PEM; undefined: devices need none, or a different one. */
-	readonly authority: () => string | undefined;
-}
-
-export function createDeviceSetupRoutes(options: DeviceSetupOptions): readonly Route[] {
-	const { deviceToken, addresses, authority } = options;
+	const deviceToken = () => core.tokens.current("device");
 	return serve(deviceSetupRoutes, {
 		"GET /api/device-token": () => ({ token: deviceToken() }),
 		"POST /api/device-tokens": ({ body: { deviceId } }) => ({
 			token: deviceTokenOf(deviceToken(), deviceId),
 		}),
-		"GET /api/device-setup": () => ({ addresses: addresses(), authority: authority() ?? null }),
+		"GET /api/device-setup": () => ({
+			addresses: deviceAddresses(core.settings, core.port()),
+			// Devices need none, or a different one, if the gateway has none.
+			authority: core.certificate?.authority ?? null,
+		}),
 	});
 }

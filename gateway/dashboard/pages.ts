@@ -4,20 +4,14 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { rejectMethod } from "../problem.js";
 import { type Asset, type Bundle, plainFiles } from "./bundle.js";
 
-export interface Pages {
-	readonly router: Router;
-	/** Used by `createLoginRoutes`. */
-	readonly loginPage: () => Promise<string>;
-}
-
 const yearInSeconds = 31_536_000;
 const encodings = ["br", "gzip"] as const;
 
-export function createPages(bundled: () => Promise<Bundle>): Pages {
+export function createPages(bundled: () => Promise<Bundle>): Router {
 	const router = Router();
 	const paths = ["/", ...plainFiles.map((name) => `/${name}`), "/assets/:name"];
 	router.route(paths).get(serveAsset(bundled)).all(rejectMethod("GET, HEAD"));
-	return { router, loginPage: async () => (await bundled()).loginPage };
+	return router;
 }
 
 function serveAsset(bundled: () => Promise<Bundle>): RequestHandler {

@@ -1,11 +1,10 @@
 /** LED ring of a device with a textual description. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { type LedState, ledState } from "../../../../device/peripherals/led-patterns.js";
+import { ledState } from "../../../../device/peripherals/led-patterns.js";
 import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
-import type { App } from "../app/app.js";
 import { useApp, useIsLive } from "../app/hooks.js";
 import { Rings } from "../app/rings.js";
 import { isPlaying } from "./presence.js";
@@ -30,24 +29,17 @@ function ringText({ session, state }: Entry): string {
 	return id === 0 && !light ? text : `${text}, ${Math.round(ring.brightness_coef * 100)}%`;
 }
 
-const all = new WeakMap<App, Rings>();
-
-function ringsOf(app: App): Rings {
-	const rings = all.get(app) ?? new Rings();
-	all.set(app, rings);
-	return rings;
-}
-
 /** Ring that is still and dim, and moves only for a sound, an update and while the device is identified. */
 export function Ring({ entry }: { entry: Entry }) {
 	const app = useApp();
-	const rings = ringsOf(app);
+	app.rings ??= new Rings();
+	const { rings } = app;
 	const isLive = useIsLive();
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const { session, state } = entry;
 	const shown = isLive && session.connected ? state?.peripherals.led_ring : undefined;
 	const { pixels } = boardModels[session.model ?? "DEV-1"];
-	const id = stateOf(shown?.state_id);
+	const id = Object.values(ledState).find((state) => state === shown?.state_id);
 	const brightness = shown?.brightness_coef;
 	const { color, effect, progress } = shown?.light ?? {};
 	const isMoving =
@@ -70,10 +62,4 @@ export function Ring({ entry }: { entry: Entry }) {
 			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "unknown"}`} />
 		</div>
 	);
-}
-
-const known: readonly LedState[] = [0, 1, 2, 3, 4, 5, 6];
-
-function stateOf(id: number | undefined): LedState | undefined {
-	return known.find((state) => state === id);
 }
