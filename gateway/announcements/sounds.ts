@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional } from "../../device/protocol/schema.js";
 import { maxNameLength, maxSoundSeconds, type Sound } from "../api/announcement.js";
-import { parseJson, pick } from "../api/json.js";
+import { pick } from "../api/json.js";
 import { freeText } from "../api/text.js";
 import { isDue, time } from "../api/time.js";
 import { BusError } from "../bus.js";
@@ -42,9 +42,8 @@ const mostBytes = maxSoundSeconds * 32_000 + 256 * 1024;
 const soundsFile = Object.freeze({
 	what: "description",
 	isKey: (key: string) => /^[0-9a-f]{64}$/.test(key),
-	format: (kept: SoundRecord) => `${JSON.stringify(kept, undefined, "\t")}\n`,
-	parse: (content: string, sha256: string): SoundRecord | undefined => {
-		const value = pick(record, parseJson(content));
+	parse: (stored: unknown, sha256: string): SoundRecord | undefined => {
+		const value = pick(record, stored);
 		if (!matches(record, value)) return undefined;
 		return value.name === "" && !value.isTemporary ? { ...value, name: sha256.slice(0, 8) } : value;
 	},

@@ -58,11 +58,9 @@ const jobsRecord = object({ jobs: list(updateJob, 1000) });
 
 export const jobsFile = Object.freeze({
 	what: "updates",
-	format: (jobs: readonly UpdateJob[]): string => `${JSON.stringify({ jobs }, null, "\t")}\n`,
-	parse: (content: string): readonly UpdateJob[] | undefined => {
-		const value: unknown = JSON.parse(content);
-		return matches(jobsRecord, value) ? value.jobs : undefined;
-	},
+	format: (jobs: readonly UpdateJob[]) => ({ jobs }),
+	parse: (value: unknown): readonly UpdateJob[] | undefined =>
+		matches(jobsRecord, value) ? value.jobs : undefined,
 });
 
 /** Number of updates stored per device. */

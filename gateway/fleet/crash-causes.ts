@@ -5,21 +5,13 @@
 
 import { createHash } from "node:crypto";
 import { type Crash, crashKinds } from "../../device/protocol/messages.js";
-import {
-	boolean,
-	type Infer,
-	integer,
-	list,
-	matches,
-	object,
-	oneOf,
-	string,
-} from "../../device/protocol/schema.js";
+import { boolean, type Infer, integer, list, object, oneOf, string } from "../../device/protocol/schema.js";
 import type { CrashCause, CrashList, CrashOccurrence, CrashVersion } from "../api/crash-causes.js";
 import { time } from "../api/time.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import { isoTime } from "../sessions/view.js";
+import { jsonRecord } from "../storage/records.js";
 import { signatureOf } from "./crash-signature.js";
 import type { CrashHead, CrashStore } from "./crash-store.js";
 import { Tallies } from "./tallies.js";
@@ -78,7 +70,7 @@ export class CrashCauses {
 			core,
 			name: "crash-causes",
 			what: "crash causes",
-			parse: (value) => (matches(storedCause, value) ? value : undefined),
+			...jsonRecord(storedCause),
 			merge: mergeCauses,
 			most: maxCauses,
 			lastAt: ({ last }) => last.at,
@@ -91,7 +83,7 @@ export class CrashCauses {
 			core,
 			name: "crash-versions",
 			what: "crash counts by version",
-			parse: (value) => (matches(storedVersion, value) ? value : undefined),
+			...jsonRecord(storedVersion),
 			merge: (a, b) => ({
 				version: a.version,
 				count: a.count + b.count,

@@ -76,12 +76,9 @@ export type StoredCrash = Infer<typeof storedCrash>;
 
 export const crashesFile = Object.freeze({
 	what: "crashes",
-	format: (crashes: readonly StoredCrash[]): string => `${JSON.stringify({ crashes }, undefined, "\t")}\n`,
-	parse: (content: string): readonly StoredCrash[] | undefined => {
-		const value: unknown = JSON.parse(content);
-		if (!isRecord(value) || !Array.isArray(value.crashes)) return undefined;
-		return validItems(storedCrash, value.crashes);
-	},
+	format: (crashes: readonly StoredCrash[]) => ({ crashes }),
+	parse: (value: unknown): readonly StoredCrash[] | undefined =>
+		isRecord(value) && Array.isArray(value.crashes) ? validItems(storedCrash, value.crashes) : undefined,
 });
 
 export interface CrashStoreOptions {

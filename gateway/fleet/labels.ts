@@ -12,11 +12,7 @@ const keptLabel = object(label.fields);
 
 export const labelRecord = Object.freeze({
 	what: "names",
-	format: (label: Label): string => `${JSON.stringify(label, undefined, "\t")}\n`,
-	parse: (content: string): Label | undefined => {
-		const value: unknown = JSON.parse(content);
-		return matches(keptLabel, value) ? labelOf(value) : undefined;
-	},
+	parse: (value: unknown): Label | undefined => (matches(keptLabel, value) ? labelOf(value) : undefined),
 });
 
 export class Labels {

@@ -7,11 +7,10 @@ import type { Core } from "../extension.js";
 import { Queue } from "../storage/queue.js";
 import { type RecordKind, type Records, Superseded } from "../storage/records.js";
 
-export interface TalliesOptions<T> extends Pick<RecordKind<T>, "what"> {
+export interface TalliesOptions<T> extends Pick<RecordKind<T>, "what" | "parse"> {
 	readonly core: Pick<Core, "log" | "now" | "records">;
 	/** Name of the record type. */
 	readonly name: string;
-	readonly parse: (value: unknown) => T | undefined;
 	/** Merges two values, independent of their order. */
 	readonly merge: (a: T, b: T) => T;
 	/** Limit. Beyond it, a new tally replaces one unchanged for 90 days, or is dropped. */
@@ -42,8 +41,7 @@ export class Tallies<T> {
 			name,
 			what,
 			isKey: (id) => key.test(id),
-			format: (tally) => `${JSON.stringify(tally, undefined, "\t")}\n`,
-			parse: (content) => parse(JSON.parse(content)),
+			parse,
 			onRecord: (id, tally) => this.#onRecord(id, tally),
 		});
 	}

@@ -1,7 +1,6 @@
 /** User-defined records, in memory and persistent. Each gateway of a cluster has all of them. */
 
 import { type Infer, matches, type ObjectSchema } from "../../device/protocol/schema.js";
-import { parseJson } from "../api/json.js";
 import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
 import type { Records } from "../storage/records.js";
@@ -34,9 +33,7 @@ export class Store<S extends ObjectSchema> {
 			name,
 			what: noun,
 			isKey: (key) => /^[0-9a-f]{16}$/.test(key),
-			format: (record) => JSON.stringify(record),
-			parse: (text) => {
-				const value = parseJson(text);
+			parse: (value) => {
 				if (!matches(schema, value)) return undefined;
 				check(value);
 				return value;

@@ -180,7 +180,7 @@ export const reset = object({ reason: string(64), at: time });
 /** Format of a stored device; times in milliseconds since 1970. */
 export const deviceRecord = Object.freeze({
 	what: "details",
-	format: (device: Device): string => {
+	format: (device: Device) => {
 		const { model, chip, firstSeenAt, lastReportAt, settingsKeptAt, versions, resets } = device;
 		const { sessionId, connectedAt, lastSeenAt, handshake } = device.session;
 		const report = device.state.text;
@@ -189,10 +189,9 @@ export const deviceRecord = Object.freeze({
 		const identity = { sessionId, model, chip, firmwareVersion, features, remoteAddress };
 		const seen = { firstSeenAt, connectedAt, lastSeenAt, lastReportAt };
 		const times = { ...seen, settingsKeptAt: settingsKeptAt || undefined };
-		return `${JSON.stringify({ ...identity, ...times, report, versions, resets }, undefined, "\t")}\n`;
+		return { ...identity, ...times, report, versions, resets };
 	},
-	parse: (content: string, deviceId: string): Device | undefined => {
-		const value: unknown = JSON.parse(content);
+	parse: (value: unknown, deviceId: string): Device | undefined => {
 		if (!matches(record, value)) return undefined;
 		const reportText = wellFormedJson(value.report ?? "{}");
 		const report: unknown = JSON.parse(reportText);

@@ -42,22 +42,17 @@ export interface RecordKind<T> {
 	readonly what: string;
 	/** Remedy in the message about a damaged record. */
 	readonly advice?: string;
-	readonly format: (record: T) => string;
+	/** Returns the value to store as JSON. Default: the record itself. */
+	readonly format?: (record: T) => object;
 	/** Whether a key is valid. Others are ignored. Default: device ids. */
 	readonly isKey?: (key: string) => boolean;
-	/** Throws, or returns undefined, if the content is invalid. */
-	readonly parse: (content: string, deviceId: string) => T | undefined;
+	/** Throws, or returns undefined, if the stored value is invalid. */
+	readonly parse: (value: unknown, deviceId: string) => T | undefined;
 }
 
 /** Format of records that are stored as they are. */
 export function jsonRecord<const S extends Schema>(schema: S) {
-	return {
-		format: (record: Infer<S>): string => `${JSON.stringify(record, undefined, "\t")}\n`,
-		parse: (content: string): Infer<S> | undefined => {
-			const value: unknown = JSON.parse(content);
-			return matches(schema, value) ? value : undefined;
-		},
-	};
+	return { parse: (value: unknown): Infer<S> | undefined => (matches(schema, value) ? value : undefined) };
 }
 
 export interface RecordOptions<T> extends RecordKind<T> {
@@ -154,8 +149,7 @@ export class Records<T> {
 	 * @throws {Error} if writing fails. The record may or may not be written, so restore the previous one.
 	 */
 	saveOnce(deviceId: string, record: T): Promise<void> {
-		const { engine, format } = this.#options;
-		return this.#writers.add(deviceId, () => engine.write(deviceId, format(record)));
+		return this.#writers.add(deviceId, () => this.#options.engine.write(deviceId, this.#format(record)));
 	}
 
 	/** @returns whether the record was removed; a failure is not retried */
@@ -208,7 +202,6 @@ export class Records<T> {
 	}
 
 	async #write(deviceId: string): Promise<boolean> {
-		const { engine, format } = this.#options;
 		const { record, isSuperseded } = this.#pending.get(deviceId) ?? {};
 		this.#pending.delete(deviceId);
 		if (isSuperseded) return false;
@@ -217,7 +210,7 @@ export class Records<T> {
 		if (record === undefined) this.#failed.delete(deviceId);
 		else if (failed) this.#failed.set(deviceId, { ...failed, record });
 		try {
-			await engine.write(deviceId, record === undefined ? undefined : format(record));
+			await this.#options.engine.write(deviceId, record === undefined ? undefined : this.#format(record));
 			this.#failed.delete(deviceId);
 			return true;
 		} catch (error) {
@@ -256,10 +249,14 @@ export class Records<T> {
 		this.#retry = this.#retrySoon();
 	}
 
+	#format(record: T): string {
+		return `${JSON.stringify(this.#options.format?.(record) ?? record, undefined, "\t")}\n`;
+	}
+
 	#parse(content: string, deviceId: string): T | undefined {
 		const { parse, what, advice, engine, onProblem } = this.#options;
 		try {
-			const record = parse(wellFormedJson(content), deviceId);
+			const record = parse(JSON.parse(wellFormedJson(content)), deviceId);
 			if (record !== undefined) return record;
 		} catch {
 			// Reported below.

@@ -78,6 +78,7 @@ const device = fc
 		return made;
 	});
 
+const textOf = (known: Device) => JSON.stringify(deviceRecord.format(known));
 const contentOf = (known: Device) => {
 	const { connected: _, ...head } = sessionHead(known.session);
 	return {
@@ -89,7 +90,7 @@ const contentOf = (known: Device) => {
 test("reads a device record back unchanged, with any reports", () => {
 	fc.assert(
 		fc.property(device, (original) => {
-			const read = deviceRecord.parse(deviceRecord.format(original), original.deviceId);
+			const read = deviceRecord.parse(JSON.parse(textOf(original)), original.deviceId);
 			assert.ok(read, "the record was rejected");
 			assert.deepEqual(contentOf(read), contentOf(original));
 		}),
@@ -97,10 +98,10 @@ test("reads a device record back unchanged, with any reports", () => {
 });
 
 test("reads any other record as a valid device or none", () => {
-	const good = device.map((original) => deviceRecord.format(original));
+	const good = device.map(textOf);
 	fc.assert(
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
-			const read = parsed(() => deviceRecord.parse(content, "d"));
+			const read = parsed(() => deviceRecord.parse(JSON.parse(content), "d"));
 			if (!read) return;
 			JSON.parse(contentOf(read).text);
 			assert.ok(read.model === undefined || models.includes(read.model), `model ${read.model}`);
@@ -142,14 +143,14 @@ const history = fc
 test("reads updates back unchanged, with any uplinks", () => {
 	fc.assert(
 		fc.property(history, (jobs) => {
-			assert.deepEqual(jobsFile.parse(jobsFile.format(jobs)), JSON.parse(JSON.stringify(jobs)));
+			assert.deepEqual(jobsFile.parse(jobsFile.format(jobs)), jobs);
 		}),
 		{ numRuns: runs(500) },
 	);
-	const good = history.map((jobs) => jobsFile.format(jobs));
+	const good = history.map((jobs) => JSON.stringify(jobsFile.format(jobs)));
 	fc.assert(
 		fc.property(fc.oneof(withOther(good), contentNear(good)), (content) => {
-			for (const update of parsed(() => jobsFile.parse(content)) ?? []) {
+			for (const update of parsed(() => jobsFile.parse(JSON.parse(content))) ?? []) {
 				const { otaStatus, otaPercent } = metadataOf(update);
 				assert.equal(typeof otaStatus, "string");
 				assert.ok(

@@ -29,7 +29,7 @@ test("forgets a device whose record another process has removed, and ignores its
 	await store.open();
 	const { device } = sessions.open(makeHandshake("dev-1-000001"), silentLink);
 	assert.ok(device, "no device");
-	engine.onChange?.("dev-1-000001", deviceRecord.format(device));
+	engine.onChange?.("dev-1-000001", JSON.stringify(deviceRecord.format(device)));
 	engine.onChange?.("dev-1-000001", "damaged, and of no interest here");
 	assert.deepEqual(problems, []);
 	sessions.end(device.session, "disconnected");
@@ -182,7 +182,7 @@ test("a failing disk makes /readyz fail until everything is written, including n
 test("well-forms a stored report", () => {
 	const report = JSON.stringify(reportWithVolume(1)).replace(/"wifi_ssid":"[^"]*"/, '"wifi_ssid":"\\ud83d"');
 	const device = new Device("d", new Session(makeHandshake("d"), silentLink, 0));
-	const stored = { ...JSON.parse(deviceRecord.format(device)), report };
-	const { state } = deviceRecord.parse(JSON.stringify(stored), "d") ?? {};
+	const stored = { ...deviceRecord.format(device), report };
+	const { state } = deviceRecord.parse(stored, "d") ?? {};
 	assert.match(String(state?.text), /"wifi_ssid":"\\ufffd"/);
 });

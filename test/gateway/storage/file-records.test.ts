@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import fs, { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { integer, object } from "../../../device/protocol/schema.js";
 import { type Disk, strictDisk, writeFileAtomic } from "../../../gateway/storage/atomic-file.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
+import { jsonRecord } from "../../../gateway/storage/records.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { diskWith, systemError } from "../../support/disk.js";
 import { deferred, waitUntil } from "../../support/eventually.js";
@@ -14,11 +16,11 @@ async function makeFolder(t: TestContext, disk: Disk = fs, problems?: string[]) 
 		directory,
 		disk,
 		what: "values",
-		format: (record) => String(record.value),
-		parse: (content) => (/^\d+$/.test(content) ? { value: Number(content) } : undefined),
+		...jsonRecord(object({ value: integer(0, 1000) })),
 		onProblem: (problem) => (problems ? void problems.push(problem) : assert.fail(problem)),
 	});
-	const contentOf = (deviceId: string) => readFile(join(directory, `${deviceId}.json`), "utf8");
+	const contentOf = async (deviceId: string) =>
+		String(JSON.parse(await readFile(join(directory, `${deviceId}.json`), "utf8")).value);
 	return { directory, folder, contentOf };
 }
 
@@ -93,7 +95,8 @@ describe("isolates a damaged file:", () => {
 		});
 		const problems: string[] = [];
 		const { directory, folder } = await makeFolder(t, disk, problems);
-		for (const name of ["bad.json", "good.json", "stuck.tmp"]) await writeFile(join(directory, name), "1");
+		for (const name of ["bad.json", "good.json", "stuck.tmp"])
+			await writeFile(join(directory, name), '{"value":1}');
 		await writeFile(join(directory, "damaged.json"), "x");
 		assert.deepEqual(await folder.load(), new Map([["good", { value: 1 }]]));
 		assert.equal(problems.length, 3);
@@ -113,7 +116,7 @@ describe("isolates a damaged file:", () => {
 	test("a symbolic link is followed, a broken one loses that record", async (t) => {
 		const problems: string[] = [];
 		const { directory, folder } = await makeFolder(t, strictDisk(fs), problems);
-		await writeFile(join(directory, "target"), "1");
+		await writeFile(join(directory, "target"), '{"value":1}');
 		await symlink("target", join(directory, "a.json"));
 		await symlink("missing", join(directory, "b.json"));
 		await symlink("missing", join(directory, "of a person"));

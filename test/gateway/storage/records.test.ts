@@ -12,15 +12,14 @@ function run() {
 		...emptyEngine(),
 		write: async (key, text) => {
 			if (state.error) throw state.error;
-			written.push(`${key} ${text}`);
+			written.push(`${key} ${JSON.parse(text ?? "null")}`);
 		},
 	};
 	const taken: (string | undefined)[] = [];
 	const records = new Records<string>({
 		engine,
 		what: "values",
-		format: (record) => record,
-		parse: (content) => (content === "" ? undefined : content),
+		parse: String,
 		onProblem: () => {},
 		onRecord: (_deviceId, record) => taken.push(record),
 	});
@@ -32,16 +31,16 @@ test("drops a failed or pending change once another process has written the reco
 	const { records, engine, state, written, taken } = run();
 	state.error = new Error("away");
 	assert.equal(await records.save("a", "mine"), false);
-	engine.onChange?.("a", "theirs");
+	engine.onChange?.("a", '"theirs"');
 	state.error = undefined;
 	t.mock.timers.tick(1_000);
 	await records.settle();
 	const waiting = records.save("a", "mine again");
-	engine.onChange?.("a", "theirs again");
+	engine.onChange?.("a", '"theirs again"');
 	assert.equal(await waiting, false);
 	assert.deepEqual([written, taken], [[], ["theirs", "theirs again"]]);
 	void records.save("a", "mine once more");
-	engine.onChange?.("a", "theirs");
+	engine.onChange?.("a", '"theirs"');
 	assert.equal(await records.save("a", "later"), true);
 	assert.deepEqual(written, ["a later"]);
 });
