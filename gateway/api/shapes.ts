@@ -5,51 +5,33 @@
 
 import type { Infer, Presence, Schema } from "../../device/protocol/schema.js";
 
-export type FormattedShape = Presence & {
-	readonly type: "formatted";
-	/** Format of JSON Schema. */
-	readonly format: "date-time" | "uuid";
-};
-export type TrueShape = Presence & { readonly type: "true" };
-export type NullableShape = Presence & { readonly type: "nullable"; readonly of: Shape };
-/** Array of any length, unlike a list. */
-export type ArrayShape = Presence & { readonly type: "array"; readonly item: Shape };
-/** Object without other fields. */
-export type ClosedShape = Presence & {
-	readonly type: "closed";
-	readonly fields: Readonly<Record<string, Shape>>;
-};
-/** Object with a count for each name. */
-export type CountsShape = Presence & { readonly type: "counts"; readonly names: readonly string[] };
 /** Shape with a more precise type. */
-export type TypedShape<T = unknown> = Presence & {
+export type TypedShape<T = unknown> = {
 	readonly type: "typed";
 	readonly of: Shape;
 	/** Carries the type; never set. */
 	readonly value?: T;
 };
-/** Object with any fields. */
-export type RecordShape = Presence & { readonly type: "record" };
-/** Body that is not JSON. */
-export type BinaryShape = Presence & { readonly type: "binary" };
-/** One of the named schemas of the document. */
-export type ReferenceShape = Presence & {
-	readonly type: "reference";
-	readonly to: Readonly<Record<string, Shape>>;
-};
-export type Shape = (
-	| Schema
-	| FormattedShape
-	| TrueShape
-	| NullableShape
-	| ArrayShape
-	| ClosedShape
-	| CountsShape
-	| ReferenceShape
-	| RecordShape
-	| BinaryShape
-	| TypedShape
-) & { readonly description?: string; readonly example?: string | number };
+export type Shape = Presence & { readonly description?: string; readonly example?: string | number } & (
+		| Schema
+		/** `format` is one of JSON Schema. */
+		| { readonly type: "formatted"; readonly format: "date-time" | "uuid" }
+		| { readonly type: "true" }
+		| { readonly type: "nullable"; readonly of: Shape }
+		/** Array of any length, unlike a list. */
+		| { readonly type: "array"; readonly item: Shape }
+		/** Object without other fields. */
+		| { readonly type: "closed"; readonly fields: Readonly<Record<string, Shape>> }
+		/** Object with a count for each name. */
+		| { readonly type: "counts"; readonly names: readonly string[] }
+		/** One of the named schemas of the document. */
+		| { readonly type: "reference"; readonly to: Readonly<Record<string, Shape>> }
+		/** Object with any fields. */
+		| { readonly type: "record" }
+		/** Body that is not JSON. */
+		| { readonly type: "binary" }
+		| TypedShape
+	);
 
 type Fields<F> = {
 	readonly [K in keyof F as F[K] extends { readonly optional: true } ? never : K]: InferShape<F[K]>;

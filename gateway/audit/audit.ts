@@ -5,6 +5,7 @@ import type { Change } from "../access/access.js";
 import { anyObject, parseJson } from "../api/json.js";
 import { cutText } from "../api/text.js";
 import { time } from "../api/time.js";
+import type { Base } from "../base.js";
 import { errorCode } from "../problem.js";
 import type { Entry, Log, Unsubscribe } from "../storage/log.js";
 
@@ -37,14 +38,12 @@ const line = object({
 });
 export type AuditLine = Infer<typeof line>;
 
-export interface AuditOptions {
+export interface AuditOptions extends Pick<Base, "now"> {
 	/**
 	 * @throws {RejectedError}
 	 * @throws {NodeJS.ErrnoException}
 	 */
 	readonly openLog: () => Promise<Log>;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 	readonly onProblem: (sentence: string) => void;
 }
 

@@ -4,12 +4,13 @@
  */
 
 import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
 import { type Bus, BusError, subjectOf } from "../bus.js";
-import type { Events, Listeners } from "../events.js";
-import type { Sessions } from "../sessions/sessions.js";
+import type { Listeners } from "../events.js";
+import type { Core } from "../extension.js";
 import { type MonitorMessage, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
 import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Unsubscribe } from "../storage/log.js";
@@ -28,10 +29,9 @@ export const clusterLimits = Object.freeze({
 	subscribeMs: 250,
 });
 
-export interface ClusterOptions {
+export interface ClusterOptions extends Pick<Core, "sessions" | "events" | "metrics" | "now" | "monotonic"> {
 	readonly bus: Bus;
-	readonly sessions: Sessions;
-	readonly events: Events;
+	readonly log: Pick<Logger, "info" | "warn" | "error">;
 	/** Executes a monitor's message for a device of this gateway. */
 	readonly execute: (message: MonitorMessage) => Promise<Outcome>;
 	/** Id of this gateway, new at each start. */
@@ -42,12 +42,6 @@ export interface ClusterOptions {
 	readonly monitors: Pick<MonitorSockets, "subscriptions">;
 	/** Sends a frame to monitors with the channel `cluster_update`. */
 	readonly announce: (frame: string) => void;
-	readonly metrics: Pick<Metrics, "counter" | "watch">;
-	readonly log: Pick<Logger, "info" | "warn" | "error">;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
 	readonly limits: { readonly [Name in keyof typeof clusterLimits]: number };
 }
 
@@ -346,8 +340,4 @@ function isSame(a: Interest, b: Interest): boolean {
 	if (a.all !== b.all || a.summary !== b.summary || a.devices.length !== b.devices.length) return false;
 	const devices = new Set(a.devices);
 	return b.devices.every((id) => devices.has(id));
-}
-
-function pause(ms: number): Promise<void> {
-	return new Promise((resolve) => setTimeout(resolve, ms));
 }

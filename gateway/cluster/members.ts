@@ -1,6 +1,7 @@
 /** Other gateways of a cluster: their liveness, by heartbeats, and the devices their monitors are interested in. */
 
 import type { Logger } from "pino";
+import type { Base } from "../base.js";
 import type { Device } from "../sessions/device.js";
 import type { Heartbeat, Interest } from "./messages.js";
 
@@ -23,14 +24,10 @@ export interface Member {
 	readonly interestingDevices: Set<string>;
 }
 
-export interface MembersOptions {
+export interface MembersOptions extends Pick<Base, "now" | "monotonic"> {
+	readonly log: Pick<Logger, "info" | "warn">;
 	readonly onUp: (member: Member) => void;
 	readonly onDown: (member: Member) => void;
-	readonly log: Pick<Logger, "info" | "warn">;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
 	/** Time without a heartbeat after which a gateway counts as down, in milliseconds. */
 	readonly silenceMs: number;
 }

@@ -4,9 +4,8 @@
  */
 
 import { type Bus, BusError, subjectOf } from "../bus.js";
-import type { Events } from "../events.js";
+import type { Core } from "../extension.js";
 import { type Device, keptReport, otherFieldsBytes } from "../sessions/device.js";
-import type { Sessions } from "../sessions/sessions.js";
 import { frameCharacters } from "../sessions/view.js";
 import type { Member, Members } from "./members.js";
 import {
@@ -18,12 +17,8 @@ import {
 } from "./messages.js";
 import { applyFacts, gatewayOf, MirrorLink } from "./mirror-link.js";
 
-export interface ReportsOptions {
+export interface ReportsOptions extends Pick<Core, "sessions" | "events" | "monotonic"> {
 	readonly bus: Bus;
-	readonly sessions: Sessions;
-	readonly events: Events;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
 	readonly members: Pick<Members, "up" | "find">;
 	/** Called with a response that cannot be parsed. */
 	readonly onError: (error: unknown) => void;

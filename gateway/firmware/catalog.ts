@@ -44,21 +44,10 @@ export class CatalogFile implements Releases {
 	/** State of the file from which `#catalog` was read. */
 	#state: string | undefined;
 	#problem: string | undefined;
-	#isMissing = false;
 
 	constructor(options: CatalogFileOptions) {
 		this.#options = options;
 		this.#path = join(options.directory, "catalog.json");
-	}
-
-	/** Reason why the current file is invalid; undefined if it is valid or missing. */
-	get problem(): string | undefined {
-		return this.#problem;
-	}
-
-	/** Whether the file did not exist at the last read. */
-	get isMissing(): boolean {
-		return this.#isMissing;
 	}
 
 	/** Returns the last valid catalog, which is empty without a file. */
@@ -68,15 +57,14 @@ export class CatalogFile implements Releases {
 			const { state } = await stateOf(disk, this.#path);
 			if (state !== this.#state) this.#catalog = parseCatalog(await disk.readFile(this.#path, "utf8"));
 			this.#state = state;
-			this.#isMissing = false;
 			this.#problem = undefined;
 		} catch (error) {
 			this.#state = undefined;
-			this.#isMissing = errorCode(error) === "ENOENT";
-			if (this.#isMissing) this.#catalog = noReleases;
+			const isMissing = errorCode(error) === "ENOENT";
+			if (isMissing) this.#catalog = noReleases;
 			const sentence = `${this.#path} is invalid, so the last valid catalog stays in use: ${messageOf(error)}`;
-			if (!this.#isMissing && sentence !== this.#problem) onProblem(sentence);
-			this.#problem = this.#isMissing ? undefined : sentence;
+			if (!isMissing && sentence !== this.#problem) onProblem(sentence);
+			this.#problem = isMissing ? undefined : sentence;
 		}
 		return this.#catalog;
 	}

@@ -8,6 +8,7 @@ import { type CommandOf, commands, type Uplink } from "../../device/protocol/mes
 import { matches } from "../../device/protocol/schema.js";
 import type { OtaStatus } from "../api/statuses.js";
 import type { OtaMetadata } from "../api/update.js";
+import type { Base } from "../base.js";
 import type { Device } from "../sessions/device.js";
 import type { SessionListeners } from "../sessions/sessions.js";
 import type { Records } from "../storage/records.js";
@@ -31,14 +32,10 @@ import {
 	type UplinkContext,
 } from "./update-job.js";
 
-export interface UpdatesOptions {
+export interface UpdatesOptions extends Pick<Base, "now" | "monotonic"> {
 	readonly selection: Pick<Selection, "choose">;
 	/** Updates by device id, the latest last. */
 	readonly records: Records<readonly UpdateJob[]>;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
 	readonly upload: () => UplinkContext["upload"];
 	/** Writes the record of a device. @returns whether it is on disk */
 	readonly saveDevice: (device: Device) => Promise<boolean>;

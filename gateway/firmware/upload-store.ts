@@ -13,10 +13,11 @@ import {
 	optional,
 	string,
 } from "../../device/protocol/schema.js";
+import type { Base } from "../base.js";
 import { errorCode, RejectedError } from "../problem.js";
-import type { BlobDraft, Blobs, CreateBlobs } from "../storage/blobs.js";
+import type { BlobDraft, Blobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
-import { jsonRecord, type OpenRecords, type Records, Superseded } from "../storage/records.js";
+import { jsonRecord, type Records, Superseded } from "../storage/records.js";
 import type { ImageInfo } from "./image.js";
 
 const record = object({
@@ -42,11 +43,7 @@ export function describeImage({ version, model, chip, securityVersion }: ImageIn
 	return { version, model, chip, ...(securityVersion > 0 && { security_version: securityVersion }) };
 }
 
-export interface UploadStoreOptions {
-	readonly records: OpenRecords;
-	readonly blobs: CreateBlobs;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
+export interface UploadStoreOptions extends Pick<Base, "records" | "blobs" | "now"> {
 	readonly onProblem: (sentence: string) => void;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Logger } from "pino";
 import type { Rollout } from "../api/rollout.js";
+import type { Base } from "../base.js";
 import type { UpdateRejection } from "../firmware/rejections.js";
 import { silenceMs } from "../firmware/update-job.js";
 import type { Updates } from "../firmware/updates.js";
@@ -20,7 +21,8 @@ export interface Offers {
 	recall(rollout: Rollout, deviceId: string): Promise<UpdateRejection | undefined>;
 }
 
-export interface AttemptsOptions {
+export interface AttemptsOptions extends Pick<Base, "monotonic"> {
+	readonly log: Pick<Logger, "info" | "error">;
 	readonly updates: Pick<Updates, "trigger" | "historyOf">;
 	/** Default: sends to devices of this gateway with `updates`. */
 	readonly offers?: Offers;
@@ -28,11 +30,8 @@ export interface AttemptsOptions {
 	readonly latestCrashOf?: (deviceId: string) => LatestCrash | undefined;
 	/** Devices by id. */
 	readonly devices: ReadonlyMap<string, Device>;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
 	/** Random number from 0 to less than 1. Default: Math.random. */
 	readonly random?: () => number;
-	readonly log: Pick<Logger, "info" | "error">;
 }
 
 /** Maximum random delay before a reconnected device begins, so that a fleet does not begin simultaneously. */

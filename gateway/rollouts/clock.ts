@@ -1,22 +1,18 @@
 /** Clock of rollouts: wall-clock time that ignores changes of the system clock. */
 
 import type { Rollout } from "../api/rollout.js";
+import type { Base } from "../base.js";
 import type { Timing } from "./device-step.js";
 import { isInWindow } from "./window.js";
 
-export interface RolloutClockOptions {
-	/** Wall clock, in milliseconds since 1970. */
-	readonly now: () => number;
-	/** Monotonic clock, in milliseconds. */
-	readonly monotonic: () => number;
-}
+type Clocks = Pick<Base, "now" | "monotonic">;
 
 export class RolloutClock {
-	readonly #options: RolloutClockOptions;
+	readonly #options: Clocks;
 	/** Milliseconds since 1970 at 0 of the monotonic clock. */
 	#origin: number;
 
-	constructor(options: RolloutClockOptions) {
+	constructor(options: Clocks) {
 		this.#options = options;
 		this.#origin = options.now() - options.monotonic();
 	}

@@ -2,22 +2,19 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Plan, Target } from "../api/rollout.js";
+import type { Base } from "../base.js";
 import type { Selection } from "../firmware/selection.js";
 import { devicesWithTags } from "../jobs/targets.js";
 import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { parsePlan, parseStoredPlan } from "./plan.js";
 
-export interface PlannerOptions {
+export interface PlannerOptions extends Pick<Base, "now" | "yieldToLoop"> {
 	/** Devices by id. */
 	readonly devices: ReadonlyMap<string, Device>;
 	readonly selection: Pick<Selection, "pin">;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
 	/** Default for windows without a time zone. Default: UTC. */
 	readonly timeZone?: string;
-	/** Yields to the event loop, as a plan for 10,000 devices takes more than one turn. */
-	readonly yieldToLoop: () => Promise<void>;
 }
 
 export class Planner {
@@ -49,6 +46,7 @@ export class Planner {
 		const { target } = plan;
 		const unknown = "devices" in target && target.devices.find((id) => !devices.has(id));
 		if (unknown) throw new RequestError(422, `target.devices contains unknown device ${unknown}.`);
+		// A plan for 10,000 devices takes more than one turn.
 		await yieldToLoop();
 		// Ensures that an accepted plan loads at the next start.
 		return parseStoredPlan({ ...plan, firmware: pinned });

@@ -7,11 +7,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
+import type { Base } from "../base.js";
 import type { UpdateRejection } from "../firmware/rejections.js";
 import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
-import type { Storage } from "../storage/records.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
 import { RolloutClock } from "./clock.js";
 import { executeCommand, type RolloutCommand } from "./commands.js";
@@ -31,11 +31,9 @@ import { Planner, type PlannerOptions } from "./planner.js";
 import { isBehind, isLater, isStanding, isUpdating, updateMembers, withRelease } from "./standing.js";
 import type { RolloutStore } from "./store.js";
 
-export interface RolloutsOptions extends AttemptsOptions, PlannerOptions {
+export interface RolloutsOptions extends AttemptsOptions, PlannerOptions, Pick<Base, "storage"> {
 	/** Already open if this gateway is not in a cluster. */
 	readonly store: RolloutStore;
-	/** Storage of `store`. */
-	readonly storage: Storage;
 	/** Whether this gateway drives the rollouts. Default: always. */
 	readonly isDriver?: () => boolean;
 	/** Notifies monitors and extensions. */
