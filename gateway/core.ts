@@ -1,5 +1,6 @@
 /** Creates the core (access, sessions, firmware, sockets of monitors) and the extensions, which receive it. */
 
+import { hostname } from "node:os";
 import { Access, type AccessOptions, type Change } from "./access/access.js";
 import { EndedLogins } from "./access/ended-logins.js";
 import { Tokens } from "./access/tokens.js";
@@ -63,6 +64,8 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		},
 		services: new Services(),
 		port,
+		// Containers of one image differ by host name, gateways on one machine by port.
+		name: () => base.settings.gatewayName ?? `${hostname()}:${port()}`,
 	};
 	for (const create of options.extensions ?? []) extensions.push(create(core));
 	for (const { messages = {} } of [{ messages: monitorMessages }, ...extensions])

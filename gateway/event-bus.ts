@@ -5,11 +5,7 @@ export type ListenersOf<E extends { readonly [N in keyof E]: readonly unknown[] 
 	readonly [N in keyof E]?: (...parameters: E[N]) => void;
 };
 
-export interface Emitter<E extends { readonly [N in keyof E]: readonly unknown[] }> {
-	emit<N extends keyof E>(event: N, ...parameters: E[N]): void;
-}
-
-export class EventBus<E extends { readonly [N in keyof E]: readonly unknown[] }> implements Emitter<E> {
+export class EventBus<E extends { readonly [N in keyof E]: readonly unknown[] }> {
 	/** Replaced as a whole, since a listener may add or remove listeners. */
 	#listeners: readonly ListenersOf<E>[] = [];
 

@@ -36,6 +36,8 @@ export interface Core extends Base {
 	readonly services: Services;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
+	/** Returns GATEWAY_NAME, or host and port; valid once the gateway listens. */
+	readonly name: () => string;
 }
 
 /** Documentation of a monitor message added by an extension, for asyncapi.yaml. */

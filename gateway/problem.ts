@@ -46,6 +46,12 @@ export class RequestError extends RejectedError {
 	}
 }
 
+/** Returns a value to which a request refers. @throws {RequestError} 404 if it is undefined */
+export function requireFound<T>(value: T | undefined, detail: string): T {
+	if (value !== undefined) return value;
+	throw new RequestError(404, detail);
+}
+
 /** Returns body and headers of a problem (RFC 9457, 3). */
 export function problemOf({ status, detail, headers }: HttpRejection) {
 	const body = JSON.stringify({ type: "about:blank", title: STATUS_CODES[status], status, detail });

@@ -235,22 +235,14 @@ export class Announcements {
 	}
 
 	async #play({ parts }: Announcement, deviceId: string, value: PlayRequest): Promise<void> {
-		const problem = await this.#execute(deviceId, { command: "play_sound", value });
-		if (problem === undefined || parts.stateOf(deviceId) !== "waiting") return;
-		parts.set(deviceId, "failed", this.jobs.moment, problem);
+		const rejection = await this.#execute(deviceId, { command: "play_sound", value });
+		if (!rejection || parts.stateOf(deviceId) !== "waiting") return;
+		parts.set(deviceId, "failed", this.jobs.moment, rejection.message);
 		this.#sendNext(deviceId);
 	}
 
-	/** @returns reason why the command was not sent, or undefined */
-	async #execute(targetId: string, payload: object): Promise<string | undefined> {
-		const { core } = this.#options;
-		try {
-			const { rejection } = await core.execute({ type: "control_device", targetId, payload });
-			return rejection?.message;
-		} catch (error) {
-			core.log.error({ deviceId: targetId, err: error }, "sending a sound command failed");
-			return "Sending the command failed. See the gateway's log.";
-		}
+	#execute(targetId: string, payload: object) {
+		return this.jobs.execute({ type: "control_device", targetId, payload });
 	}
 
 	#onEvent(deviceId: string, event: DeviceEvent): void {

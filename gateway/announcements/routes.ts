@@ -7,7 +7,7 @@ import { forever, sendFile } from "../http/file.js";
 import { recordChange } from "../http/request-body.js";
 import { type Route, serve, streamed } from "../http/routes.js";
 import { allowSlowBody } from "../http/server.js";
-import { RequestError } from "../problem.js";
+import { RequestError, requireFound } from "../problem.js";
 import type { Decoder } from "./decoder.js";
 import { bodyOf, type Sounds } from "./sounds.js";
 import { type Speak, speechLimits } from "./speech.js";
@@ -61,8 +61,8 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 				);
 		},
 		"GET /sounds/:file": async ({ request, response, params: { file } }) => {
-			const content = await sounds.content(file.replace(/\.wav$/, ""));
-			if (!content) throw new RequestError(404, `Sound ${file} not found. It may have been deleted.`);
+			const found = await sounds.content(file.replace(/\.wav$/, ""));
+			const content = requireFound(found, `Sound ${file} not found. It may have been deleted.`);
 			if (request.socket instanceof TLSSocket) request.socket.setMaxSendFragment(recordBytes);
 			sendFile(request, response, {
 				content,
@@ -103,7 +103,5 @@ function tooSlow(limitMs: number): RequestError {
 
 /** @throws {RequestError} 404 */
 function known(sounds: Sounds, id: string) {
-	const sound = sounds.find(id);
-	if (sound) return sound;
-	throw new RequestError(404, `Sound ${id} not found. GET /api/sounds lists all.`);
+	return requireFound(sounds.find(id), `Sound ${id} not found. GET /api/sounds lists all.`);
 }

@@ -4,7 +4,6 @@
  */
 
 import { createHash } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
@@ -29,15 +28,14 @@ export const clusterLimits = Object.freeze({
 	subscribeMs: 250,
 });
 
-export interface ClusterOptions extends Pick<Core, "sessions" | "events" | "metrics" | "now" | "monotonic"> {
+export interface ClusterOptions
+	extends Pick<Core, "sessions" | "events" | "metrics" | "name" | "now" | "monotonic"> {
 	readonly bus: Bus;
 	readonly log: Pick<Logger, "info" | "warn" | "error">;
 	/** Executes a monitor's message for a device of this gateway. */
 	readonly execute: (message: MonitorMessage) => Promise<Outcome>;
 	/** Id of this gateway, new at each start. */
 	readonly id: string;
-	/** Returns the display name. */
-	readonly name: () => string;
 	readonly catalog: { read(): Promise<Catalog> };
 	readonly monitors: Pick<MonitorSockets, "subscriptions">;
 	/** Sends a frame to monitors with the channel `cluster_update`. */
@@ -340,4 +338,8 @@ function isSame(a: Interest, b: Interest): boolean {
 	if (a.all !== b.all || a.summary !== b.summary || a.devices.length !== b.devices.length) return false;
 	const devices = new Set(a.devices);
 	return b.devices.every((id) => devices.has(id));
+}
+
+function pause(ms: number): Promise<void> {
+	return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,6 +1,5 @@
 /** Cluster of gateways: each shows the devices of all and shares stored data. */
 
-import { hostname } from "node:os";
 import type { Bus } from "../bus.js";
 import type { Core, Extension } from "../extension.js";
 import { rejectMessage } from "../sockets/monitor-commands.js";
@@ -14,8 +13,6 @@ export function createCluster(core: Core, bus: Bus): Cluster {
 		limits: { ...clusterLimits, ...core.limits },
 		id: core.peers.id,
 		bus,
-		// Containers of one image differ by host name, gateways on one machine by port.
-		name: () => core.settings.gatewayName ?? `${hostname()}:${core.port()}`,
 		catalog: firmware.catalog,
 		announce: (frame) => core.monitors.broadcast("cluster", frame),
 		// Message from another gateway, which must not be forwarded to a third one.

@@ -6,7 +6,7 @@ import type { Targets } from "../api/targets.js";
 import type { Core } from "../extension.js";
 import { Jobs } from "../jobs/jobs.js";
 import type { StartOptions } from "../services/jobs.js";
-import type { Outcome } from "../sockets/monitor-commands.js";
+import type { MonitorMessage } from "../sockets/monitor-commands.js";
 import { Command } from "./command.js";
 
 type CommandsCore = Pick<
@@ -68,23 +68,15 @@ export class Commands {
 	}
 
 	async #begin(command: Command, deviceId: string): Promise<void> {
-		const { log } = this.#core;
-		try {
-			const { rejection } = await this.#execute(deviceId, command.ask);
-			if (rejection) command.reject(deviceId, rejection, this.jobs.moment);
-		} catch (error) {
-			log.error({ deviceId, err: error }, "sending a command failed");
-			const message = "Sending the command failed. See the gateway's log.";
-			command.reject(deviceId, { code: "invalid_command", message }, this.jobs.moment);
-		}
+		const rejection = await this.jobs.execute(messageOf(deviceId, command.ask));
+		if (rejection) command.reject(deviceId, rejection, this.jobs.moment);
 		// Otherwise all devices of an offline fleet would be processed in this turn.
 		await this.#core.yieldToLoop();
 		this.#sendNext(command);
 	}
+}
 
-	#execute(targetId: string, ask: ConfirmableCommand): Promise<Outcome> {
-		const { execute } = this.#core;
-		if (ask.command === "boot_device") return execute({ type: "boot_device", targetId });
-		return execute({ type: "control_device", targetId, payload: ask });
-	}
+function messageOf(targetId: string, ask: ConfirmableCommand): MonitorMessage {
+	if (ask.command === "boot_device") return { type: "boot_device", targetId };
+	return { type: "control_device", targetId, payload: ask };
 }

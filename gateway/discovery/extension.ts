@@ -1,6 +1,5 @@
 /** Discovery by multicast DNS: devices need the gateway's token, but not its address. */
 
-import { hostname } from "node:os";
 import { isLoopback } from "../access/origin.js";
 import type { Core, Extension } from "../extension.js";
 import { deviceAddresses } from "../http/server.js";
@@ -18,7 +17,7 @@ const longestUnreadMs = 1_000;
 /** Announces the URL printed at the start. With PUBLIC_URL it is that URL, as devices must not bypass its proxy. */
 export function createDiscovery(core: Core): Extension {
 	const { settings, log, tokens, monotonic } = core;
-	const { host, publicUrl, gatewayName } = settings;
+	const { host, publicUrl } = settings;
 	const isUseless = publicUrl && (isLoopback(publicUrl.hostname) || publicUrl.href.length > longestUrl);
 	if (!mdns.read(core.environment) || isLoopback(host) || isUseless) return {};
 	let responder: Responder | undefined;
@@ -26,7 +25,7 @@ export function createDiscovery(core: Core): Extension {
 		async open() {
 			const { Responder } = await import("./responder.js");
 			responder = new Responder({
-				name: gatewayName ?? `${hostname()}:${core.port()}`,
+				name: core.name(),
 				host,
 				addressAt: (own) => deviceAddresses({ ...settings, host: own }, core.port())[0] ?? "",
 				proofFor: async (question, address) => {

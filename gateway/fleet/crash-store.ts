@@ -15,6 +15,7 @@ import { type Infer, isRecord, object, optional, string } from "../../device/pro
 import { pick, validItems } from "../api/json.js";
 import { time } from "../api/time.js";
 import type { Listeners } from "../events.js";
+import type { Core } from "../extension.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { Records } from "../storage/records.js";
 import type { Metrics } from "../telemetry/metrics.js";
@@ -74,7 +75,8 @@ const storedCrash = object({
 });
 export type StoredCrash = Infer<typeof storedCrash>;
 
-export const crashesFile = Object.freeze({
+const crashesFile = Object.freeze({
+	name: "crashes",
 	what: "crashes",
 	format: (crashes: readonly StoredCrash[]) => ({ crashes }),
 	parse: (value: unknown): readonly StoredCrash[] | undefined =>
@@ -82,9 +84,7 @@ export const crashesFile = Object.freeze({
 });
 
 export interface CrashStoreOptions {
-	readonly records: Records<readonly StoredCrash[]>;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
+	readonly core: Pick<Core, "records" | "sessions" | "now">;
 	/** Called after a new crash was written. */
 	readonly onStored: (device: Device, crash: Crash) => void;
 	/** Called after another process has stored a crash. */
@@ -93,6 +93,7 @@ export interface CrashStoreOptions {
 
 export class CrashStore {
 	readonly #options: CrashStoreOptions;
+	readonly #records: Records<readonly StoredCrash[]>;
 	/** Up to 20 crashes by device id, latest last. */
 	readonly #heads = new Map<string, readonly CrashHead[]>();
 	/** Interned strings, as many heads share the same ones. */
@@ -104,6 +105,10 @@ export class CrashStore {
 
 	constructor(options: CrashStoreOptions) {
 		this.#options = options;
+		this.#records = options.core.records<readonly StoredCrash[]>({
+			...crashesFile,
+			onRecord: (deviceId, crashes) => this.#onRecord(deviceId, crashes),
+		});
 	}
 
 	readonly listeners: Listeners = {
@@ -121,9 +126,9 @@ export class CrashStore {
 	};
 
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
-	async open(devices: ReadonlyMap<string, Device>): Promise<void> {
-		await this.#options.records.each((deviceId, crashes) => this.#set(deviceId, crashes));
-		for (const device of devices.values()) this.#show(device);
+	async open(): Promise<void> {
+		await this.#records.each((deviceId, crashes) => this.#set(deviceId, crashes));
+		for (const device of this.#options.core.sessions.devices.values()) this.#show(device);
 	}
 
 	/** Returns the crashes of a device, latest last. `of` has their details. */
@@ -139,13 +144,9 @@ export class CrashStore {
 	/**
 	 * Applies a record written by another process.
 	 * @param crashes undefined: they were removed
-	 * @param device undefined: it is unknown
 	 */
-	applyRecord(
-		deviceId: string,
-		crashes: readonly StoredCrash[] | undefined,
-		device: Device | undefined,
-	): void {
+	#onRecord(deviceId: string, crashes: readonly StoredCrash[] | undefined): void {
+		const device = this.#options.core.sessions.devices.get(deviceId);
 		const before = this.#heads.get(deviceId)?.at(-1)?.id;
 		this.#set(deviceId, crashes);
 		if (device) this.#show(device);
@@ -172,12 +173,12 @@ export class CrashStore {
 	/** @returns crashes of a device, latest last */
 	async of(device: Device): Promise<readonly StoredCrash[]> {
 		if (this.headsOf(device).length === 0) return [];
-		return (await this.#options.records.read(device.deviceId)) ?? [];
+		return (await this.#records.read(device.deviceId)) ?? [];
 	}
 
 	/** @returns whether its file is removed */
 	async forget(device: Device): Promise<boolean> {
-		const isGone = await this.#options.records.remove(device.deviceId);
+		const isGone = await this.#records.remove(device.deviceId);
 		if (isGone) this.#set(device.deviceId, undefined);
 		return isGone;
 	}
@@ -218,16 +219,16 @@ export class CrashStore {
 
 	/** @returns whether it is written */
 	async #store(device: Device, crash: Crash): Promise<boolean> {
-		const { records, now, onStored } = this.#options;
+		const { core, onStored } = this.#options;
 		if (this.headsOf(device).some(({ id }) => id === crash.id)) return true;
-		const previous = await records.read(device.deviceId);
+		const previous = await this.#records.read(device.deviceId);
 		const others = (previous ?? []).filter(({ id }) => id !== crash.id);
 		// Newer firmware may send more fields.
 		const stored = validItems(storedCrash, [
-			pick(storedCrash, { ...crash, at: now(), cause: signatureOf(crash).id }),
+			pick(storedCrash, { ...crash, at: core.now(), cause: signatureOf(crash).id }),
 		]);
 		const crashes = [...others, ...stored].slice(-maxKept);
-		if (!(await records.save(device.deviceId, crashes))) return false;
+		if (!(await this.#records.save(device.deviceId, crashes))) return false;
 		this.#set(device.deviceId, crashes);
 		this.#show(device);
 		onStored(device, crash);

@@ -3,9 +3,9 @@
 import type { Core, Extension } from "../extension.js";
 import { deviceHistory, latestCrash } from "../services/devices.js";
 import { CrashCauses } from "./crash-causes.js";
-import { CrashCounter, CrashStore, crashesFile, type StoredCrash } from "./crash-store.js";
+import { CrashCounter, CrashStore } from "./crash-store.js";
 import { Histories } from "./history.js";
-import { Issues, type SeenMarks, seenFile } from "./issues.js";
+import { Issues } from "./issues.js";
 import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
@@ -18,16 +18,10 @@ import { createWiFiRoutes } from "./wifi.js";
 
 export function createFleet(gatewayCore: Core): Extension {
 	const core = { ...gatewayCore, limits: { ...fleetLimits, ...gatewayCore.limits } };
-	const { sessions, records, log, now } = core;
+	const { sessions, log, now } = core;
 	const crashCounter = new CrashCounter(core.metrics);
-	const crashRecords = records<readonly StoredCrash[]>({
-		name: "crashes",
-		...crashesFile,
-		onRecord: (deviceId, stored) => crashes.applyRecord(deviceId, stored, sessions.devices.get(deviceId)),
-	});
-	const crashes: CrashStore = new CrashStore({
-		records: crashRecords,
-		now,
+	const crashes = new CrashStore({
+		core,
 		onStored: (device, crash) => {
 			const { kind, message, file, line, firmware_version: version } = crash;
 			log.warn({ deviceId: device.deviceId, kind, version, message, file, line }, "device: crashed");
@@ -53,12 +47,7 @@ export function createFleet(gatewayCore: Core): Extension {
 	const histories = new Histories(core);
 	const lists: Lists = new Lists(core);
 	const rejections = new Rejections(now, () => lists.changed("rejections"));
-	const seenRecords = records<SeenMarks>({
-		name: "seen",
-		...seenFile,
-		onRecord: (deviceId, seen) => issues.applyRecord(deviceId, seen),
-	});
-	const issues: Issues = new Issues({ core, crashes, records: seenRecords });
+	const issues = new Issues({ core, crashes });
 	const subscriptions = new Subscriptions(core, issues);
 	const reconnects = new Reconnects(core);
 	return {
@@ -95,7 +84,7 @@ export function createFleet(gatewayCore: Core): Extension {
 		],
 		open: async () => {
 			await labels.open();
-			await crashes.open(sessions.devices);
+			await crashes.open();
 			await causes.open();
 			await issues.open();
 			await lists.open();

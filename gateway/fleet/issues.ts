@@ -16,13 +16,8 @@ import { jsonRecord, type Records } from "../storage/records.js";
 import type { CrashStore } from "./crash-store.js";
 
 /** Times at which each kind was marked as seen, in milliseconds since 1970. */
-export type SeenMarks = Readonly<Partial<Record<DeviceIssueKind, number>>>;
+type SeenMarks = Readonly<Partial<Record<DeviceIssueKind, number>>>;
 const seenRecord = object(Object.fromEntries(deviceIssueKinds.map((kind) => [kind, optional(time)])));
-
-export const seenFile = Object.freeze({
-	what: "seen marks of issues",
-	...jsonRecord(seenRecord),
-});
 
 /** Current issue of a device. */
 interface KnownIssue extends Pick<DeviceIssue, "kind" | "count" | "reason"> {
@@ -51,15 +46,15 @@ const oftenMs = 24 * 60 * 60 * 1000;
 const ownRestart = "SW_RESET";
 
 export interface IssuesOptions {
-	readonly core: Pick<Core, "events" | "sessions" | "now" | "yieldToLoop"> & {
+	readonly core: Pick<Core, "records" | "events" | "sessions" | "now" | "yieldToLoop"> & {
 		readonly firmware: { readonly updates: Pick<Core["firmware"]["updates"], "historyOf"> };
 	};
 	readonly crashes: Pick<CrashStore, "headsOf">;
-	readonly records: Records<SeenMarks>;
 }
 
 export class Issues {
 	readonly #options: IssuesOptions;
+	readonly #records: Records<SeenMarks>;
 	readonly #seen = new Map<string, SeenMarks>();
 	/** Reported issues by device id. `since` is null if an issue began before this gateway's start. */
 	readonly #reported = new Map<string, readonly KnownIssue[]>();
@@ -71,25 +66,28 @@ export class Issues {
 		deviceChanged: (device) => this.#trackReported(device, this.#options.core.now()),
 		deviceForgotten: ({ deviceId }, why) => {
 			this.#reported.delete(deviceId);
-			if (this.#seen.delete(deviceId) && why !== "removed") void this.#options.records.remove(deviceId);
+			if (this.#seen.delete(deviceId) && why !== "removed") void this.#records.remove(deviceId);
 		},
 	};
 
 	constructor(options: IssuesOptions) {
 		this.#options = options;
+		this.#records = options.core.records<SeenMarks>({
+			name: "seen",
+			what: "seen marks of issues",
+			...jsonRecord(seenRecord),
+			onRecord: (deviceId, seen) => this.#setSeen(deviceId, seen),
+		});
 	}
 
 	/** @throws {NodeJS.ErrnoException} if its folder cannot be used */
 	async open(): Promise<void> {
-		await this.#options.records.each((deviceId, seen) => this.#seen.set(deviceId, seen));
+		await this.#records.each((deviceId, seen) => this.#seen.set(deviceId, seen));
 		for (const device of this.#options.core.sessions.devices.values()) this.#trackReported(device, null);
 	}
 
-	/**
-	 * Applies a record written by another process.
-	 * @param seen undefined: the record was removed
-	 */
-	applyRecord(deviceId: string, seen: SeenMarks | undefined): void {
+	/** @param seen undefined: none, as their record was removed */
+	#setSeen(deviceId: string, seen: SeenMarks | undefined): void {
 		if (seen) this.#seen.set(deviceId, seen);
 		else this.#seen.delete(deviceId);
 		const device = this.#options.core.sessions.devices.get(deviceId);
@@ -120,7 +118,7 @@ export class Issues {
 	 * @returns whether the marks are stored
 	 */
 	async see(items: Infer<typeof seenRequest>["items"]): Promise<boolean> {
-		const { core, records } = this.#options;
+		const { core } = this.#options;
 		const changed = new Map<string, SeenMarks>();
 		for (const [index, { kind, id, since }] of items.entries()) {
 			if (index % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
@@ -136,8 +134,8 @@ export class Issues {
 		const kept: Promise<boolean>[] = [];
 		for (const [id, seen] of changed) {
 			if (kept.length % itemsAtOnce === itemsAtOnce - 1) await core.yieldToLoop();
-			this.applyRecord(id, seen);
-			kept.push(records.save(id, seen));
+			this.#setSeen(id, seen);
+			kept.push(this.#records.save(id, seen));
 		}
 		return (await Promise.all(kept)).every(Boolean);
 	}

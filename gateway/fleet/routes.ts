@@ -48,13 +48,6 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 
 	const headOf = (device: Device) => ({ ...deviceHead(device), ...issues.of(device) });
 
-	/** @throws {RequestError} 404 */
-	const known = ({ deviceId }: { readonly deviceId: string }): Device => {
-		const device = sessions.devices.get(deviceId);
-		if (device) return device;
-		throw new RequestError(404, `Device ${deviceId} not found. GET /api/devices lists all.`);
-	};
-
 	const erase = async (device: Device): Promise<boolean> => {
 		// Crashes are removed last: they are only on disk and cannot be restored if the device connects meanwhile.
 		const removeCrashes = async () => (await crashes.forget(device)) && !device.session.connected;
@@ -96,25 +89,24 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 			if (forgotten > 0) monitors.sendSnapshots();
 			return { forgotten, kept, left: away.length };
 		},
-		"GET /api/devices/:deviceId": async ({ params, response }) => {
-			const device = known(params);
-			await core.peers.fetchReports([device.deviceId]);
-			const before = core.services.get(boardReplacements)?.before(device.deviceId);
+		"GET /api/devices/:deviceId": async ({ params: { deviceId }, response }) => {
+			const device = sessions.require(deviceId);
+			await core.peers.fetchReports([deviceId]);
+			const before = core.services.get(boardReplacements)?.before(deviceId);
 			const history = await historyOf(device, core, crashes);
 			const details = { ...headOf(device), ...history, ...(before && { before }) };
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
 			return streamed;
 		},
 		"PATCH /api/devices/:deviceId": async ({ request, params, body }) => {
-			const device = known(params);
+			const device = sessions.require(params.deviceId);
 			const before = Object.entries(device.label).filter(([field]) => Object.hasOwn(body, field));
 			recordChange(request, { before: Object.fromEntries(before) });
 			if (!(await labels.set(device, body))) throw notWritten(storage);
 			return headOf(device);
 		},
-		"DELETE /api/devices/:deviceId": async ({ params }) => {
-			const device = known(params);
-			const { deviceId } = device;
+		"DELETE /api/devices/:deviceId": async ({ params: { deviceId } }) => {
+			const device = sessions.require(deviceId);
 			const isGone = !device.session.connected && (await erase(device));
 			if (!isGone && !device.session.connected)
 				throw new RequestError(
@@ -126,7 +118,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 			monitors.sendSnapshots();
 		},
 		"GET /api/devices/:deviceId/history": async ({ params, response }) => {
-			const device = known(params);
+			const device = sessions.require(params.deviceId);
 			const columns = await histories.of(device);
 			const updates = firmware.updates.historyOf(device.deviceId);
 			const marks = marksOf(device, crashes.headsOf(device), updates)

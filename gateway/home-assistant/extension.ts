@@ -1,6 +1,5 @@
 /** Home Assistant: publishes the devices of this gateway by MQTT discovery. Loaded only with MQTT_URL. */
 
-import { hostname } from "node:os";
 import { trimmed } from "../access/origin.js";
 import type { Core, Extension, LoadedExtensions } from "../extension.js";
 import { Broker } from "./broker.js";
@@ -33,7 +32,7 @@ function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 
 	const open = async () => {
 		// Stable across restarts.
-		const name = settings.gatewayName ?? `${hostname()}:${core.port()}`;
+		const name = core.name();
 		const base = baseOf(name);
 		const previous = new PreviousName({ core, prefix, name });
 		await previous.open();

@@ -5,15 +5,22 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import type { Logger } from "pino";
 import { messageOf } from "../../device/message-of.js";
 import { commands } from "../../device/protocol/messages.js";
-import type { Base } from "../base.js";
 import { errorCode, StartError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { TlsFiles } from "../settings.js";
+import type { Disk } from "../storage/atomic-file.js";
+import type { Metrics } from "../telemetry/metrics.js";
 
-export interface ServerCertificateOptions extends Pick<Base, "disk" | "log" | "metrics" | "now"> {
+export interface ServerCertificateOptions {
 	readonly files: TlsFiles;
+	readonly disk: Disk;
+	readonly log: Logger;
+	readonly metrics: Metrics;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
 	/** Interval of reading the files, in ms. */
 	readonly checkMs: number;
 }

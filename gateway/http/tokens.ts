@@ -4,7 +4,7 @@ import type { Access } from "../access/access.js";
 import { invitationAgeMs } from "../access/logins.js";
 import type { Tokens } from "../access/tokens.js";
 import { tokenRoutes } from "../api/login.js";
-import { errorCode, RequestError } from "../problem.js";
+import { errorCode, RequestError, requireFound } from "../problem.js";
 import type { Storage } from "../storage/records.js";
 import { type Route, serve } from "./routes.js";
 
@@ -38,8 +38,7 @@ export function createTokenRoutes({ access, tokens, storage }: TokenRoutesOption
 		"POST /api/tokens/:name/link": async ({ request, params: { name } }) => {
 			await tokens.refresh();
 			const link = access.logins.createLink(request, name, invitationAgeMs);
-			if (!link) throw new RequestError(404, `No token is named ${name}.`);
-			return link;
+			return requireFound(link, `No token is named ${name}.`);
 		},
 		"DELETE /api/tokens/:name": async ({ params: { name } }) => {
 			await storeChange(tokens.remove(name));

@@ -12,6 +12,7 @@ import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
 import { isEndReason } from "../sessions/view.js";
+import type { MonitorMessage, Rejected } from "../sockets/monitor-commands.js";
 import { type Moment, type Parts, partsAtOnce, type ShownPart } from "./parts.js";
 import { targetsOf } from "./targets.js";
 
@@ -46,7 +47,7 @@ export type Described<D extends JobDescription> = Head<D> & {
 };
 
 export interface JobsOptions<J> {
-	readonly core: Pick<Core, "sessions" | "monitors" | "now" | "monotonic" | "log">;
+	readonly core: Pick<Core, "sessions" | "monitors" | "execute" | "now" | "monotonic" | "log">;
 	/** Name of the monitor channel, and part of request paths. */
 	readonly channel: string;
 	/** Noun for messages, such as "announcement". */
@@ -144,6 +145,17 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 	follow(): void {
 		this.#followed.clear();
 		this.#follow([...this.#jobs.values()].filter((job) => this.#isFollowed(job)));
+	}
+
+	/** Executes a message for a device as if a monitor had sent it. @returns rejection; undefined if it was executed */
+	async execute(message: MonitorMessage): Promise<Rejected["rejection"] | undefined> {
+		const { execute, log } = this.options.core;
+		try {
+			return (await execute(message)).rejection;
+		} catch (error) {
+			log.error({ deviceId: message.targetId, err: error }, "sending a command failed");
+			return { code: "invalid_command", message: "Sending the command failed. See the gateway's log." };
+		}
 	}
 
 	/** Returns the frames for a new subscriber. */

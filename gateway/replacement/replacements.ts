@@ -228,9 +228,7 @@ export class Replacements implements ReplacementService {
 	#known(deviceId: string): Device {
 		const rejection = this.rejectionOf(deviceId);
 		if (rejection !== undefined) throw new RequestError(409, rejection);
-		const device = this.#core.sessions.devices.get(deviceId);
-		if (device) return device;
-		throw new RequestError(404, `Device ${deviceId} not found. GET /api/devices lists all.`);
+		return this.#core.sessions.require(deviceId);
 	}
 
 	/** @returns whether everything is written */

@@ -9,7 +9,7 @@ import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "..
 import { isOver } from "../api/statuses.js";
 import type { Base } from "../base.js";
 import type { UpdateRejection } from "../firmware/rejections.js";
-import { RequestError } from "../problem.js";
+import { RequestError, requireFound } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
 import { Attempts, type AttemptsOptions } from "./attempts.js";
@@ -111,9 +111,8 @@ export class Rollouts {
 
 	/** @throws {RequestError} 404 */
 	find(id: string): Rollout {
-		const rollout = this.#options.store.find(id);
-		if (rollout) return rollout;
-		throw new RequestError(404, `Rollout ${id} not found. GET /api/rollouts lists all.`);
+		const detail = `Rollout ${id} not found. GET /api/rollouts lists all.`;
+		return requireFound(this.#options.store.find(id), detail);
 	}
 
 	/**

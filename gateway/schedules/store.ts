@@ -2,7 +2,7 @@
 
 import { type Infer, matches, type ObjectSchema } from "../../device/protocol/schema.js";
 import type { Core } from "../extension.js";
-import { RequestError } from "../problem.js";
+import { RequestError, requireFound } from "../problem.js";
 import type { Records } from "../storage/records.js";
 
 export interface StoreOptions<S extends ObjectSchema> {
@@ -65,10 +65,8 @@ export class Store<S extends ObjectSchema> {
 
 	/** @throws {RequestError} 404 */
 	find(id: string): Infer<S> {
-		const record = this.#kept.get(id);
-		if (record) return record;
 		const { noun, name } = this.#options;
-		throw new RequestError(404, `No ${noun} has the id ${id}. GET /api/${name} lists all.`);
+		return requireFound(this.#kept.get(id), `No ${noun} has the id ${id}. GET /api/${name} lists all.`);
 	}
 
 	/**

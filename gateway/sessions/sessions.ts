@@ -8,7 +8,8 @@ import type { ChangeReason } from "../api/frames.js";
 import { noLabel } from "../api/label.js";
 import type { OtaMetadata } from "../api/update.js";
 import type { Base } from "../base.js";
-import type { Emitter, ListenersOf } from "../event-bus.js";
+import type { EventBus, ListenersOf } from "../event-bus.js";
+import { requireFound } from "../problem.js";
 import { Device, type DeviceLink, type Handshake, Session } from "./device.js";
 import type { EndReason } from "./view.js";
 
@@ -18,7 +19,7 @@ const replacedCloseCode = 4001;
 const duplicateCloseCode = 4002;
 
 export interface SessionsOptions extends Pick<Base, "now" | "monotonic"> {
-	readonly events: Emitter<SessionEvents>;
+	readonly events: Pick<EventBus<SessionEvents>, "emit">;
 	/** Limit at which new devices are rejected, unless one that has neither reported nor a label can be forgotten. */
 	readonly maxDevices: number;
 }
@@ -61,7 +62,7 @@ export type ForgetReason = "requested" | "surplus" | "removed";
 
 export class Sessions {
 	readonly #options: SessionsOptions;
-	readonly #events: Emitter<SessionEvents>;
+	readonly #events: SessionsOptions["events"];
 	/** Devices by id, in the order of their latest connect or disconnect. */
 	readonly #devices = new Map<string, Device>();
 	/** Sessions by id, in the order of `list`. */
@@ -170,6 +171,14 @@ export class Sessions {
 	/** @param targetId id of a session, or of a device for its latest session */
 	find(targetId: string): Session | undefined {
 		return this.#sessions.get(targetId) ?? this.#devices.get(targetId)?.session;
+	}
+
+	/** @throws {RequestError} 404 */
+	require(deviceId: string): Device {
+		return requireFound(
+			this.#devices.get(deviceId),
+			`Device ${deviceId} not found. GET /api/devices lists all.`,
+		);
 	}
 
 	/** Sets the status of a device's update, and announces it with the reason `ota`. */

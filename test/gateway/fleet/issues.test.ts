@@ -5,10 +5,11 @@ import { noUpdate } from "../../../gateway/api/update.js";
 import { createYield } from "../../../gateway/event-loop.js";
 import { Events } from "../../../gateway/events.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
-import { Issues, type SeenMarks, seenFile } from "../../../gateway/fleet/issues.js";
+import { Issues } from "../../../gateway/fleet/issues.js";
 import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { isoTime } from "../../../gateway/sessions/view.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
+import type { OpenRecords } from "../../../gateway/storage/records.js";
 import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 import { MonitorView } from "../../support/monitor-view.js";
@@ -28,12 +29,11 @@ async function fleet(t: TestContext) {
 	const sessions = new Sessions({ events, now, monotonic: now, maxDevices: 10 });
 	const jobs: UpdateJob[] = [];
 	const directory = await temporaryDirectory(t);
-	const records = fileRecords<SeenMarks>({ ...seenFile, directory, disk: fs, onProblem: () => {} });
+	const records: OpenRecords = (kind) => fileRecords({ ...kind, directory, disk: fs, onProblem: () => {} });
 	const updates = { historyOf: () => jobs };
 	const issues = new Issues({
-		core: { events, sessions, now, yieldToLoop: createYield(), firmware: { updates } },
+		core: { records, events, sessions, now, yieldToLoop: createYield(), firmware: { updates } },
 		crashes: { headsOf: () => [] },
-		records,
 	});
 	events.on(issues.listeners);
 	const connect = () => sessions.open({ ...makeHandshake(deviceId), model: "DEV-1" }, silentLink);
