@@ -46,22 +46,20 @@ export function SelectionBar() {
 	const others = shownKeys.filter((key) => !selection.keys.has(key)).length;
 	const room = cleanText(typed);
 	const counted = (count: number, text: string) => count > 0 && `, ${count.toLocaleString("en")} ${text}`;
-	const hereEntries = chosen.filter(({ session }) => session.connected);
-	const awayEntries = chosen.filter(({ session }) => !session.connected);
-	const here = hereEntries.map(({ key }) => key);
-	const away = awayEntries.map(({ key }) => key);
+	const here = chosen.filter(({ session }) => session.connected);
+	const away = chosen.filter(({ session }) => !session.connected);
 	const button = (
 		text: string,
 		payload: ConfirmableCommand,
 		close: () => void,
-		isAsked = isFarReaching(hereEntries),
+		isAsked = isFarReaching(here),
 	) => (
 		<Button
 			action={payload.command}
 			disabled={here.length === 0}
 			question={
 				isAsked && {
-					title: `${titleOf(payload)}${payload.command === "restart" ? "" : ":"} ${plural(here.length, "device")}${placeText(hereEntries)}?`,
+					title: `${titleOf(payload)}${payload.command === "restart" ? "" : ":"} ${plural(here.length, "device")}${placeText(here)}?`,
 					text: (
 						<p>
 							The result of each device is shown.
@@ -72,7 +70,7 @@ export function SelectionBar() {
 				}
 			}
 			onClick={async () => {
-				await app.commandDevices(payload, hereEntries);
+				await app.commandDevices(payload, here);
 				close();
 			}}
 		>
@@ -192,7 +190,7 @@ export function SelectionBar() {
 										<Button
 											isChange
 											question={{
-												title: `Forget ${plural(away.length, "device")}${placeText(awayEntries)}?`,
+												title: `Forget ${plural(away.length, "device")}${placeText(away)}?`,
 												text: (
 													<p>
 														Their labels and history are deleted. A device that reconnects is added as a new
@@ -207,7 +205,7 @@ export function SelectionBar() {
 											onClick={() =>
 												app.run({
 													title: "Forget",
-													keys: away,
+													keys: keysOf(away),
 													atATime,
 													change: (deviceId) =>
 														request("DELETE /api/devices/:deviceId", { params: { deviceId } }),
