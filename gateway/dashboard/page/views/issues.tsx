@@ -32,8 +32,7 @@ const maxDismissed = 50;
 
 export function IssuesView() {
 	const { fleet, linkState } = useApp();
-	const { rows, count, isLoading: isReading } = useIssues();
-	const open = rows.filter(({ seen, isHint }) => !seen && !isHint);
+	const { rows, open, isLoading: isReading } = useIssues();
 	const hints = rows.filter(({ seen, isHint }) => !seen && isHint);
 	const dismissed = rows.filter(({ seen }) => seen);
 	const isLoading = isReading || (fleet.size === 0 && linkState.name !== "live");
@@ -41,8 +40,10 @@ export function IssuesView() {
 	if (isLoading) return <PageHead title={<span role="status">Loading…</span>} />;
 	return (
 		<div class="issues">
-			<PageHead title={<span role="status">{count > 0 ? plural(count, "issue") : "All good"}</span>} />
-			{count === 0 && (
+			<PageHead
+				title={<span role="status">{open.length > 0 ? plural(open.length, "issue") : "All good"}</span>}
+			/>
+			{open.length === 0 && (
 				<EmptyState icon={check} title="No open issues">
 					Faults of devices, paused rollouts and failed schedules are listed here.
 				</EmptyState>
@@ -52,7 +53,7 @@ export function IssuesView() {
 			{hints.length > 0 && <h2>Hints</h2>}
 			<IssueList label="Hints" rows={hints} />
 			{dismissed.length > 0 && (
-				<details class="housekeeping">
+				<details class="rest">
 					<summary>{dismissed.length.toLocaleString("en")} dismissed</summary>
 					<IssueList label="Dismissed" rows={dismissed.slice(0, maxDismissed)} />
 				</details>
@@ -283,7 +284,7 @@ function IssueAction({ row, isPrimary = false }: { readonly row: IssueRow; reado
 	);
 }
 
-/** Issues by cause, and the number of those that are neither dismissed nor hints. */
+/** Issues by cause, and those that are neither dismissed nor hints. */
 function useIssues() {
 	const app = useTopic("list", "issues", "rollouts");
 	const { fleet } = app;
@@ -299,11 +300,11 @@ function useIssues() {
 	const isLoading = [app.rejections, app.crashes, app.readiness].some(
 		({ value, problem }) => value === undefined && problem === "",
 	);
-	return { rows, isLoading, count: rows.filter(({ seen, isHint }) => !seen && !isHint).length };
+	return { rows, isLoading, open: rows.filter(({ seen, isHint }) => !seen && !isHint) };
 }
 
 export function IssueCount() {
-	const { count } = useIssues();
+	const { length: count } = useIssues().open;
 	if (count === 0) return null;
 	return (
 		<>

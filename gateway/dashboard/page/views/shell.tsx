@@ -58,7 +58,7 @@ export function Shell() {
 	const logout = (
 		<form method="post" action="logout">
 			<button type="submit" class="quiet">
-				<Icon of={icons.logout} />
+				<Icon of={logOut} />
 				Log out
 			</button>
 		</form>
@@ -88,7 +88,7 @@ export function Shell() {
 				<SearchButton onClick={openPalette} />
 				<nav aria-label="Views">
 					<a href="#/" aria-current={isList || view === "devices" ? "page" : undefined}>
-						<Icon of={icons.home} />
+						<Icon of={home} />
 						Home
 					</a>
 					{link("announce")}
@@ -100,7 +100,7 @@ export function Shell() {
 						{management}
 					</div>
 					<div class="narrow">
-						<Menu label="More" icon={icons.more}>
+						<Menu label="More" icon={ellipsis}>
 							{() => (
 								<>
 									{management}
@@ -128,15 +128,12 @@ export function Shell() {
 }
 
 const icons = {
-	home,
 	announce: megaphone,
 	schedules: clock,
 	issues: alert,
 	firmware: packageIcon,
 	add: plus,
 	settings: gear,
-	more: ellipsis,
-	logout: logOut,
 };
 
 function View({ route: { view, key, tab, search } }: { route: Route }) {
@@ -199,17 +196,10 @@ function Device({ deviceKey, tab }: { deviceKey: string; tab: DeviceTab }) {
 function usePreload(): void {
 	const isLive = useIsLive();
 	useEffect(() => {
+		if (!isLive) return;
+		const { add: _, ...others } = later;
 		// A view that failed to load is retried when opened.
-		if (isLive)
-			for (const { preload } of [
-				DevicePage,
-				SelectionBar,
-				later.issues,
-				later.firmware,
-				later.announce,
-				later.settings,
-			])
-				preload().catch(() => {});
+		for (const { preload } of [DevicePage, SelectionBar, ...Object.values(others)]) preload().catch(() => {});
 	}, [isLive]);
 }
 
