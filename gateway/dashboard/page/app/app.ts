@@ -27,6 +27,7 @@ import {
 } from "../model/pending-commands.js";
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
+import { listAddress } from "./addresses.js";
 import { doneText, restoringCommands } from "./bulk.js";
 import { FirmwareStore } from "./firmware.js";
 import { request, requestIfFound } from "./gateway.js";
@@ -407,11 +408,6 @@ export class App {
 		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
 		if (this.recorder.record(key, message, uplink, now, before)) this.painter.mark(`record ${key}`);
 	}
-}
-
-/** Fragment of the current address without its query. */
-export function listAddress(): string {
-	return location.hash.split("?")[0] || "#/";
 }
 
 /** Number of devices that are restored at a time. */

@@ -4,8 +4,8 @@ import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { type Action, mayDo } from "../../../api/commands.js";
-import { cleanText, percentDecoded } from "../../../api/text.js";
 import { roleNames } from "../model/roles.js";
+import { type Route, routeOf } from "./addresses.js";
 import type { App, DeviceHistory } from "./app.js";
 import type { FirmwareStore } from "./firmware.js";
 import { respond } from "./gateway.js";
@@ -144,21 +144,6 @@ export function useLeaveWarning(isOn: boolean): void {
 	}, [isOn]);
 }
 
-/** Views by the first path segment of the fragment. */
-const views = ["rooms", "devices", "firmware", "announce", "schedules", "issues", "settings", "add"] as const;
-
-export interface Route {
-	readonly view: "fleet" | (typeof views)[number];
-	/** Key of a device; name of a room, empty for devices without one; or part of the settings. */
-	readonly key: string;
-	readonly tab: DeviceTab;
-	/** Query such as "?state=away", or empty. */
-	readonly search: string;
-}
-
-export const deviceTabs = ["overview", "firmware", "settings", "diagnostics"] as const;
-export type DeviceTab = (typeof deviceTabs)[number];
-
 /** Route of the fragment, which works below any path and without a request. */
 export function useRoute(): Route {
 	const [hash, setHash] = useState(location.hash);
@@ -168,73 +153,4 @@ export function useRoute(): Route {
 		return () => removeEventListener("hashchange", onChange);
 	}, []);
 	return useMemo(() => routeOf(hash), [hash]);
-}
-
-/** @param hash fragment of an address; invalid percent escapes are kept as they are */
-export function routeOf(hash: string): Route {
-	const [path = "", ...rest] = hash.replace(/^#\//, "").split("?");
-	const [first = "", key = "", part = ""] = path.split("/").map(decode);
-	const view = views.find((name) => name === first) ?? "fleet";
-	return {
-		view: view === "devices" && key === "" ? "fleet" : view,
-		key,
-		tab: deviceTabs.find((tab) => tab === part) ?? "overview",
-		search: rest.length > 0 ? `?${rest.join("?")}` : "",
-	};
-}
-
-export function deviceAddress(key: string, tab: DeviceTab = "overview"): string {
-	return `#/devices/${encodeURIComponent(key)}${tab === "overview" ? "" : `/${tab}`}`;
-}
-
-/** @param room undefined for the devices without one */
-export function roomAddress(room: string | undefined): string {
-	return `#/rooms/${encodeURIComponent(room ?? "")}`;
-}
-
-/** Address of the fleet filtered by a tag expression. */
-export function tagAddress(tags: string): string {
-	return `#/?${new URLSearchParams({ tags })}`;
-}
-
-export function rolloutAddress(id: string): string {
-	return `#/firmware/${encodeURIComponent(id)}`;
-}
-
-/** Address of a new rollout for these devices. */
-export function updateAddress(keys: ReadonlySet<string>): string {
-	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;
-}
-
-/** Attributes of a link to the new rollout for these devices. */
-export function updateLink({ selection }: App, keys: readonly string[]) {
-	const href = updateAddress(new Set(keys));
-	return { href, onClick: () => href.endsWith("selected") && selection.set(keys) };
-}
-
-/** Address of the announce view for a room, for these devices, or for all. */
-export function announceAddress(on: { readonly room?: string; readonly keys?: ReadonlySet<string> } = {}) {
-	const { room, keys } = on;
-	const query = room !== undefined ? { room } : keys && { devices: deviceList(keys) };
-	return query ? `#/announce?${new URLSearchParams(query)}` : "#/announce";
-}
-
-/** Address of the schedules view with the quiet hours of a room or a device. */
-export function schedulesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
-	const query = new URLSearchParams(of).toString();
-	return query ? `#/schedules?${query}` : "#/schedules";
-}
-
-/** Devices listed in an address by `updateAddress` or `announceAddress`. */
-export function listedDevices(devices: string, selected: ReadonlySet<string>): ReadonlySet<string> {
-	return devices === "selected" ? selected : new Set(devices.split(",").filter(Boolean));
-}
-
-/** Ids separated by commas; `selected` for more than 40 devices. */
-function deviceList(keys: ReadonlySet<string>): string {
-	return keys.size > 40 ? "selected" : [...keys].join(",");
-}
-
-function decode(text: string): string {
-	return cleanText(percentDecoded(text) ?? text);
 }

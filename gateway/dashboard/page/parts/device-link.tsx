@@ -1,6 +1,7 @@
 /** Link to a device: its name, with the id as a tooltip, and its room. */
 
-import { deviceAddress, useDevice } from "../app/hooks.js";
+import { deviceAddress } from "../app/addresses.js";
+import { useDevice } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 
 /** Renders plain text for an unknown device, such as a forgotten one. @param separator before the room */

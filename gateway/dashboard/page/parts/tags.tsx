@@ -1,6 +1,5 @@
 /** Tags of a device. */
-
-import { tagAddress } from "../app/hooks.js";
+import { tagAddress } from "../app/addresses.js";
 
 /** Tags in one line. */
 export function Tags({ tags = [] }: { readonly tags: readonly string[] | undefined }) {

@@ -5,7 +5,7 @@
 
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { listAddress } from "../app/app.js";
+import { listAddress } from "../app/addresses.js";
 import { useApp } from "../app/hooks.js";
 
 interface Frame {

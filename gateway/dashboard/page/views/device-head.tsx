@@ -13,11 +13,8 @@ import {
 	deviceAddress,
 	roomAddress,
 	schedulesAddress,
-	useIsLive,
-	useMayChange,
-	useNow,
-	useTopic,
-} from "../app/hooks.js";
+} from "../app/addresses.js";
+import { useIsLive, useMayChange, useNow, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { quietOf, quietState } from "../model/rooms.js";
 import { Action, ControlSlider, Outcome } from "../parts/controls.js";

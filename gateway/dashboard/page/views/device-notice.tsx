@@ -4,14 +4,8 @@ import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating, timeLeft, when } from "../../../api/client/words.js";
 import { faultsOf } from "../../../api/faults.js";
-import {
-	type DeviceTab,
-	deviceAddress,
-	useApp,
-	useGatewayAbsence,
-	useHistory,
-	useNow,
-} from "../app/hooks.js";
+import { type DeviceTab, deviceAddress } from "../app/addresses.js";
+import { useApp, useGatewayAbsence, useHistory, useNow } from "../app/hooks.js";
 import { crashWords } from "../model/health-text.js";
 import { type Attempt, newSettings } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";

@@ -1,7 +1,8 @@
 /** Tile of a device in a list. */
 
 import { useRef } from "preact/hooks";
-import { deviceAddress, useFollowedDevice, useTopic } from "../app/hooks.js";
+import { deviceAddress } from "../app/addresses.js";
+import { useFollowedDevice, useTopic } from "../app/hooks.js";
 import { volumeText } from "../app/mute.js";
 import { nameOf } from "../model/filter.js";
 import { DeviceState } from "../parts/presence.js";

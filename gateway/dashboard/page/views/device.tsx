@@ -3,16 +3,8 @@
 import { useEffect } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { capital } from "../../../api/client/words.js";
-import {
-	type DeviceTab,
-	deviceAddress,
-	deviceTabs,
-	useApp,
-	useDevice,
-	useIsLive,
-	useTitle,
-	useTopic,
-} from "../app/hooks.js";
+import { type DeviceTab, deviceAddress, deviceTabs } from "../app/addresses.js";
+import { useApp, useDevice, useIsLive, useTitle, useTopic } from "../app/hooks.js";
 import { Inputs, LightCard } from "./device-controls.js";
 import { DeviceEvents } from "./device-events.js";
 import { Facts } from "./device-facts.js";

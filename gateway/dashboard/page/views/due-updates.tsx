@@ -3,7 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { stateText } from "../../../api/client/rollout.js";
 import { plural } from "../../../api/client/words.js";
-import { rolloutAddress, updateLink, useMayChange, useTopic } from "../app/hooks.js";
+import { rolloutAddress, updateLink } from "../app/addresses.js";
+import { useMayChange, useTopic } from "../app/hooks.js";
 import { dueUpdates } from "../model/outdated.js";
 
 function useDueUpdates() {

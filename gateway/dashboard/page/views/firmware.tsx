@@ -3,8 +3,9 @@
 import { channelOf } from "../../../api/channels.js";
 import { age, bytes } from "../../../api/client/words.js";
 import type { UploadStatus } from "../../../api/firmware.js";
+import { listedDevices } from "../app/addresses.js";
 import type { Upload } from "../app/firmware.js";
-import { listedDevices, useApp, useFirmware, useNow, useTopic } from "../app/hooks.js";
+import { useApp, useFirmware, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { FactList } from "../parts/fact-list.js";
 import { FileDrop } from "../parts/file-drop.js";

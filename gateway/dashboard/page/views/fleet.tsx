@@ -1,8 +1,8 @@
 /** All devices or those of one room, filtered and sorted, as a list by rooms or as a table. */
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
-import { listAddress } from "../app/app.js";
-import { routeOf, useApp, useTopic } from "../app/hooks.js";
+import { listAddress, routeOf } from "../app/addresses.js";
+import { useApp, useTopic } from "../app/hooks.js";
 import { isFiltered, select, tally } from "../model/filter.js";
 import { type Room, roomsIn } from "../model/rooms.js";
 import { PageHead } from "../parts/page-head.js";

@@ -4,17 +4,9 @@ import check from "lucide-static/icons/circle-check.svg";
 import { useMemo, useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";
+import { deviceAddress, rolloutAddress, updateAddress } from "../app/addresses.js";
 import { request } from "../app/gateway.js";
-import {
-	deviceAddress,
-	rolloutAddress,
-	updateAddress,
-	useApp,
-	useDenial,
-	useNow,
-	useResource,
-	useTopic,
-} from "../app/hooks.js";
+import { useApp, useDenial, useNow, useResource, useTopic } from "../app/hooks.js";
 import { naturalOrder } from "../model/filter.js";
 import { groupIssues, type Issue, type IssueRow } from "../model/issue-rows.js";
 import { detailOf, issueName, rateOf, subjectOf, titleOf } from "../model/issue-text.js";

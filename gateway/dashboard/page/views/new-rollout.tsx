@@ -11,7 +11,8 @@ import {
 } from "../../../api/client/rollout-plan.js";
 import { plural } from "../../../api/client/words.js";
 import type { Target } from "../../../api/rollout.js";
-import { rolloutAddress, useTopic } from "../app/hooks.js";
+import { rolloutAddress } from "../app/addresses.js";
+import { useTopic } from "../app/hooks.js";
 import { nameIn, roomsOf } from "../model/filter.js";
 import { channelsOf, type Firmware, firmwareText } from "../model/outdated.js";
 import { devicesIn, placeText } from "../model/rooms.js";
@@ -82,7 +83,9 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 	const entries = fleet.all();
 	const { selector, images, channel } = choice;
 	const isChannel = selector.startsWith("channel ");
-	const sizeOf = (model: string) => entries.filter(({ session }) => session.model === model).length;
+	/** Number of devices of a model, or of all. */
+	const sizeOf = (model?: string) =>
+		entries.filter(({ session }) => !model || session.model === model).length;
 	const fitting = models.filter((one) => images.length === 0 || images.some(({ model }) => model === one));
 	const offered = fitting.filter((one) => sizeOf(one) > 0);
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
@@ -93,22 +96,11 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 	const expression = isOfKind ? tags.trim() : "";
 	const rooms = roomsOf(entries);
 	const target = targetOf();
-	const size =
-		"devices" in target
-			? target.devices.length
-			: expression === ""
-				? model
-					? sizeOf(model)
-					: entries.length
-				: undefined;
+	const size = "devices" in target ? target.devices.length : expression === "" ? sizeOf(model) : undefined;
 	const place = placeText("devices" in target ? target.devices.flatMap((key) => fleet.get(key) ?? []) : []);
 	const options = { ...optionsOf(), standing: isOfKind && isStanding };
-	const plan = makePlan(
-		isChannel ? { channel: channel ?? "" } : { version: selector },
-		target,
-		options,
-		size,
-	);
+	const release = isChannel ? { channel: channel ?? "" } : { version: selector };
+	const plan = makePlan(release, target, options, size);
 	const rollout = useRolloutStart(choice, plan, place);
 	const index = steps.findIndex(([name]) => name === step);
 	const previous = steps[index - 1];

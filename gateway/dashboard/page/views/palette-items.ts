@@ -14,16 +14,10 @@ import { useCallback } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
+import { announceAddress, deviceAddress, roomAddress, updateLink } from "../app/addresses.js";
 import type { App } from "../app/app.js";
 import { request } from "../app/gateway.js";
-import {
-	announceAddress,
-	deviceAddress,
-	roomAddress,
-	updateLink,
-	useMayChange,
-	useTopic,
-} from "../app/hooks.js";
+import { useMayChange, useTopic } from "../app/hooks.js";
 import { muteCommand, volumeOf } from "../app/mute.js";
 import { folded, nameOf, noQuery, select } from "../model/filter.js";
 import { dueUpdates } from "../model/outdated.js";

@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { when } from "../../../api/client/words.js";
+import { deviceAddress } from "../app/addresses.js";
 import { request } from "../app/gateway.js";
-import { deviceAddress, useApp, useHistory, useMayChange } from "../app/hooks.js";
+import { useApp, useHistory, useMayChange } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { Button } from "../parts/button.js";
 import { Field } from "../parts/field.js";

@@ -12,7 +12,8 @@ import {
 } from "../../../api/client/rollout.js";
 import { plural, when } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
-import { rolloutAddress, useTopic } from "../app/hooks.js";
+import { rolloutAddress } from "../app/addresses.js";
+import { useTopic } from "../app/hooks.js";
 import { segmentsOf } from "../model/rollout-segments.js";
 import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";

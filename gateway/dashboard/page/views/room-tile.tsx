@@ -9,16 +9,9 @@ import type { ComponentChildren, ComponentProps } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import { countdown, plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
+import { announceAddress, roomAddress, schedulesAddress } from "../app/addresses.js";
 import { requestIfFound } from "../app/gateway.js";
-import {
-	announceAddress,
-	roomAddress,
-	schedulesAddress,
-	useDenial,
-	useNow,
-	useResource,
-	useTopic,
-} from "../app/hooks.js";
+import { useDenial, useNow, useResource, useTopic } from "../app/hooks.js";
 import { hasFault } from "../model/issues.js";
 import { quietOf, quietState, type Room } from "../model/rooms.js";
 import { Icon } from "../parts/icon.js";

@@ -12,18 +12,9 @@ import gear from "lucide-static/icons/settings.svg";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
-import { type App, listAddress } from "../app/app.js";
-import {
-	type DeviceTab,
-	type Route,
-	useApp,
-	useGatewayAbsence,
-	useIsLive,
-	useNow,
-	useRoute,
-	useTitle,
-	useTopic,
-} from "../app/hooks.js";
+import { type DeviceTab, listAddress, type Route } from "../app/addresses.js";
+import type { App } from "../app/app.js";
+import { useApp, useGatewayAbsence, useIsLive, useNow, useRoute, useTitle, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
