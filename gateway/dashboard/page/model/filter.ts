@@ -210,11 +210,6 @@ export function tally(entries: readonly Entry[], query: Query, findUpdate: FindU
 	};
 }
 
-/** All rooms, in natural order. */
-export function roomsOf(entries: readonly Entry[]): readonly string[] {
-	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(naturalOrder);
-}
-
 /** Compares by semantic version; other versions come first, in alphabetical order. */
 function byVersion(a: string, b: string): number {
 	const [isA, isB] = [parseVersion(a) !== null, parseVersion(b) !== null];

@@ -13,6 +13,11 @@ export interface Room {
 	readonly entries: readonly Entry[];
 }
 
+/** Names of all rooms, in natural order. */
+export function roomsOf(entries: readonly Entry[]): readonly string[] {
+	return [...new Set(entries.flatMap(({ session }) => session.room ?? []))].sort(naturalOrder);
+}
+
 /** Groups devices by room, in natural order; those without a room come last. */
 export function roomsIn(entries: readonly Entry[]): readonly Room[] {
 	return [...grouped(entries, ({ session }) => session.room)]

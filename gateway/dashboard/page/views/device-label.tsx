@@ -7,7 +7,7 @@ import { capital } from "../../../api/client/words.js";
 import { type Label, label, labelFields, labelTexts } from "../../../api/label.js";
 import { changeLabel } from "../app/change-label.js";
 import { useApp } from "../app/hooks.js";
-import { roomsOf } from "../model/filter.js";
+import { roomsOf } from "../model/rooms.js";
 import { parseTagList } from "../model/tags.js";
 import { Button } from "../parts/button.js";
 import { Field, textOf } from "../parts/field.js";

@@ -6,13 +6,13 @@ import { useApp } from "../app/hooks.js";
 import {
 	type Layout,
 	type Query,
-	roomsOf,
 	sortKinds,
 	sorts,
 	stateKinds,
 	states,
 	type tally,
 } from "../model/filter.js";
+import { roomsOf } from "../model/rooms.js";
 import { tagsOf } from "../model/tags.js";
 import { Check, Choice, type Option } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
