@@ -46,8 +46,7 @@ test("a home", { skip }, async (t) => {
 	) => {
 		const report = { "peripherals.audio.volume": volume };
 		const deviceId = `${model.toLowerCase()}-${serial}`;
-		const device = await new ScriptedDevice({ url, deviceId, model, report }).connect();
-		t.after(() => device.close());
+		const device = await ScriptedDevice.join(t, { url, deviceId, model, report });
 		await eventually(
 			() => call(url, "PATCH", `devices/${deviceId}`, { room }),
 			() => true,

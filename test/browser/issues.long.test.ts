@@ -33,8 +33,7 @@ test("issues", { skip }, async (t) => {
 	const { url, monitor } = await runGateway(t, { ...noRateLimits, now: () => now });
 	const watcher = await monitor();
 	const connect = async (deviceId: string, options: Partial<ScriptedDeviceOptions> = {}) => {
-		const device = await new ScriptedDevice({ url, deviceId, ...options }).connect();
-		t.after(() => device.close());
+		const device = await ScriptedDevice.join(t, { url, deviceId, ...options });
 		await watcher.until(({ type, deviceId: id }) => type === "device_message" && id === deviceId);
 		return device;
 	};

@@ -24,8 +24,7 @@ test("an outage", { skip }, async (t) => {
 	const { url } = gateway;
 	await gateway.start();
 	const connect = async (id: string, executesCommands = true) => {
-		const device = await new ScriptedDevice({ url, deviceId: `dev-1-${id}`, executesCommands }).connect();
-		t.after(() => device.close());
+		const device = await ScriptedDevice.join(t, { url, deviceId: `dev-1-${id}`, executesCommands });
 		return device;
 	};
 	const silent = await connect("00000a", false);

@@ -21,8 +21,7 @@ test("replaces a broken speaker on its page: the new one gets name and room, the
 		deviceId: old,
 		report: { "peripherals.audio.volume": 35 },
 	}).connect();
-	const board = await new ScriptedDevice({ url, deviceId: next }).connect();
-	t.after(() => board.close());
+	const board = await ScriptedDevice.join(t, { url, deviceId: next });
 	const page = await open(t, url, { view: `#/devices/${old}` });
 	const heading = (name: string) => page.getByRole("heading", { level: 1, name });
 	const replace = page.getByRole("button", { name: "Replace…" });

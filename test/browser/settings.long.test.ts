@@ -24,8 +24,7 @@ test("settings", { skip }, async (t) => {
 			"network.wifi_rssi": -40 - 10 * index,
 			"network.reconnects": 0,
 		};
-		const device = await new ScriptedDevice({ url, deviceId, report, ...options }).connect();
-		t.after(() => device.close());
+		const device = await ScriptedDevice.join(t, { url, deviceId, report, ...options });
 		return device;
 	};
 	const tried = await connect(0, "a", { executesCommands: false });

@@ -12,8 +12,7 @@ const logWith = (env: Readonly<Record<string, string>>, ...words: readonly strin
 
 /** Connects a device until the test ends. */
 async function connect(t: TestContext, url: string, options: Partial<ScriptedDeviceOptions> = {}) {
-	const device = await new ScriptedDevice({ url, deviceId, ...options }).connect();
-	t.after(() => device.close());
+	const device = await ScriptedDevice.join(t, { url, deviceId, ...options });
 	return device;
 }
 

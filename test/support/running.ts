@@ -126,16 +126,38 @@ export class Client {
 	}
 }
 
-/** @returns function that sends a request with JSON or another text, as a monitor or with another token */
+interface ApiOptions {
+	readonly headers?: Readonly<Record<string, string>>;
+	readonly signal?: AbortSignal | undefined;
+}
+
+/** @returns function that sends a request with JSON, a text, a form or a WAV file, as a monitor or with another token */
 function apiAt(url: string) {
-	return async (method: string, path: string, body?: object | string, token: string = monitorToken) => {
-		const text = typeof body === "object" ? JSON.stringify(body) : body;
-		const init = { method, headers: bearer(token), ...(text !== undefined && { body: text }) };
-		const response = await fetch(url + path, init);
-		const { status, headers } = response;
-		const answer = await response.text();
-		const isJson = /json/.test(headers.get("content-type") ?? "");
-		return { status, headers, text: answer, body: isJson ? JSON.parse(answer) : undefined };
+	return async (
+		method: string,
+		path: string,
+		body?: object | string,
+		token: string = monitorToken,
+		{ headers: more, signal }: ApiOptions = {},
+	) => {
+		const isFile = body instanceof Uint8Array;
+		const content =
+			isFile || body instanceof FormData || typeof body !== "object" ? body : JSON.stringify(body);
+		const headers = { ...bearer(token), ...(isFile && { "Content-Type": "audio/wav" }), ...more };
+		const response = await fetch(url + path, {
+			method,
+			headers,
+			...(content !== undefined && { body: content }),
+			signal: signal ?? null,
+		});
+		const text = await response.text();
+		const isJson = /json/.test(response.headers.get("content-type") ?? "");
+		return {
+			status: response.status,
+			headers: response.headers,
+			text,
+			body: isJson ? JSON.parse(text) : undefined,
+		};
 	};
 }
 
@@ -159,6 +181,8 @@ export interface RunningGateway {
 	subscribe(query: string): Promise<Client>;
 	readonly api: ReturnType<typeof apiAt>;
 	metrics(): Promise<string>;
+	/** Uploads firmware as a browser does. */
+	upload(image: Uint8Array): ReturnType<ReturnType<typeof apiAt>>;
 	/** Response to a rejected upgrade. */
 	rejected(path: string, headers?: Readonly<Record<string, string>>): Promise<Rejected>;
 }
@@ -222,6 +246,11 @@ export async function runGateway(
 		device,
 		api,
 		metrics: async () => (await api("GET", "/metrics")).text,
+		upload(image) {
+			const form = new FormData();
+			form.set("firmware", new Blob([new Uint8Array(image)]), "firmware.bin");
+			return api("POST", "/ota/upload", form);
+		},
 		subscribe: (query) => open(`/monitor?${query}`, { headers: bearer(monitorToken) }),
 		async namedDevice(monitor, model = "DEV-1") {
 			const client = await device({ "Device-Id": `${model.toLowerCase()}-a1b2c3` });

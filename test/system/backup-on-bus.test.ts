@@ -32,8 +32,7 @@ test("a backup by either of two gateways contains the data of both, and restores
 		urls.push((await runGateway(t, { dataDir, releasesDir, limits, ...joined })).url);
 	}
 	const [firstUrl = "", secondUrl = ""] = urls;
-	const device = await new ScriptedDevice({ url: firstUrl, deviceId: "dev-1-000000" }).connect();
-	t.after(() => device.close());
+	const device = await ScriptedDevice.join(t, { url: firstUrl, deviceId: "dev-1-000000" });
 	const shows = (path: string, text: RegExp, url = secondUrl) =>
 		eventually(
 			async () => JSON.stringify(await call(url, "GET", path)),

@@ -5,7 +5,6 @@ import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import type { Started } from "../../hosts/virtual/node/virtual-device.js";
 import { runFleet } from "../support/fleet.js";
-import { bearer, monitorToken } from "../support/running.js";
 import { pass, passUntil } from "../support/virtual-time.js";
 
 const faulty = "test/hosts/virtual/xs/firmware";
@@ -53,9 +52,7 @@ test("a rollback to another image of the same version is no update", async (t) =
 	const fleet = await runFleet(t);
 	const { bytes } = await buildFirmware({ "board/es8311": `${faulty}/dead-codec.ts` });
 	const image = makeVirtualImage(bytes, "DEV-1", "1.0.0");
-	const body = new FormData();
-	body.set("firmware", new Blob([new Uint8Array(image)]), "firmware.bin");
-	await fetch(`${fleet.url}/ota/upload`, { method: "POST", body, headers: bearer(monitorToken) });
+	await fleet.upload(image);
 	const { device, deviceId, report } = await fleet.powerOn("DEV-1", { version: "1.0.0", clock: "virtual" });
 	const { system } = await report();
 	assert.match(String(system.image), /^[0-9a-f]{16}$/);

@@ -38,9 +38,7 @@ test("plays a sound of one gateway on devices of another; any shows and stops it
 			const { devices } = Object(await gateway.api("GET", "/api/devices")).body;
 			return devices.filter((device: { connected: boolean }) => device.connected).length === 2;
 		});
-	const headers = { ...bearer(monitorToken), "Content-Type": "audio/wav" };
-	const uploaded = await fetch(`${a.url}/api/sounds?name=Dinner`, { method: "POST", headers, body: wav });
-	assert.equal(uploaded.status, 201);
+	assert.equal((await a.api("POST", "/api/sounds?name=Dinner", wav)).status, 201);
 	const frames = await b.open("/monitor?announcements", { headers: bearer(monitorToken) });
 
 	const { status, body } = await a.api("POST", "/api/announcements", {

@@ -33,7 +33,10 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	const gateway = await runSounds(t, { environment, ...options });
 	const device = await gateway.device("1");
 	const upload = (body: string | Buffer, type = "audio/mpeg", signal?: AbortSignal) =>
-		gateway.call("POST", "/api/sounds?name=Dinner", Buffer.from(body), { "Content-Type": type }, signal);
+		gateway.call("POST", "/api/sounds?name=Dinner", Buffer.from(body), monitorToken, {
+			headers: { "Content-Type": type },
+			signal,
+		});
 	/** Stops the announcement. @returns the device's entry once it had this state */
 	const announce = async (url: string, state: string, token = monitorToken) => {
 		const id = await gateway.announce({ url, targets: { devices: [device.deviceId] } }, token);

@@ -21,7 +21,7 @@ test("decodes mp3, m4a, ogg, flac and WAV, opens no file of a playlist, and work
 	});
 	await device("1");
 	const upload = (file: Buffer, type = "audio/mpeg") =>
-		call("POST", "/api/sounds?name=Dinner", file, { "Content-Type": type });
+		call("POST", "/api/sounds?name=Dinner", file, monitorToken, { headers: { "Content-Type": type } });
 	const folder = await temporaryDirectory(t);
 	for (const [name, seconds, ...words] of [
 		// Long enough that the m4a index follows the samples.

@@ -113,7 +113,8 @@ describe("sound", () => {
 			assert.equal(answer.status, 422);
 			assert.match(answer.body.detail, reason);
 		}
-		const form = await call("POST", "/api/sounds?name=x", wav, { "Content-Type": "multipart/form-data" });
+		const headers = { "Content-Type": "multipart/form-data" };
+		const form = await call("POST", "/api/sounds?name=x", wav, monitorToken, { headers });
 		assert.equal(form.status, 415);
 		for (const name of ["", "%20", "%E2%80%8B"])
 			assert.equal((await call("POST", `/api/sounds?name=${name}`, wav)).status, 422);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { sha256Of } from "../../support/bytes.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
@@ -52,24 +52,7 @@ export class SoundDevice extends ScriptedDevice {
 
 export async function run(t: TestContext, options: RunOptions = {}) {
 	const gateway = await runGateway(t, options);
-	const { url } = gateway;
-	const call = async (
-		method: string,
-		path: string,
-		body?: Uint8Array | object,
-		headers: Readonly<Record<string, string>> = {},
-		signal: AbortSignal | null = null,
-	) => {
-		const isFile = body instanceof Uint8Array;
-		const response = await fetch(`${url}${path}`, {
-			method,
-			headers: { ...bearer(monitorToken), ...(isFile && { "Content-Type": "audio/wav" }), ...headers },
-			...(body && { body: isFile ? body : JSON.stringify(body) }),
-			signal,
-		});
-		const text = await response.text();
-		return { status: response.status, headers: response.headers, body: JSON.parse(text || "null") };
-	};
+	const { url, api: call } = gateway;
 	/** Connects a device, and resolves once the gateway has its report. */
 	const device = async (serial: string, more: Partial<SoundDeviceOptions> = {}) => {
 		const monitor = await gateway.monitor();
@@ -84,17 +67,16 @@ export async function run(t: TestContext, options: RunOptions = {}) {
 	};
 	/** @returns the id of an announcement */
 	const announce = async (asked: object, token = monitorToken) => {
-		const { status, body } = await call("POST", "/api/announcements", asked, bearer(token));
+		const { status, body } = await call("POST", "/api/announcements", asked, token);
 		assert.equal(status, 202, JSON.stringify(body));
 		return String(body.id);
 	};
 	const shown = async (id: string) => (await call("GET", `/api/announcements/${id}`)).body;
 	/** Resolves after the end of an announcement. */
-	const ended = (id: string) =>
-		eventually(
-			() => shown(id),
-			({ endedAt }) => endedAt !== null,
-		);
+	const ended = async (id: string) => {
+		await waitUntil(async () => (await shown(id)).endedAt !== null);
+		return shown(id);
+	};
 	/** Resolves once the first device of an announcement is in this state. */
 	const becomes = async (id: string, state: string) => {
 		const first = async () => (await shown(id)).devices[0];

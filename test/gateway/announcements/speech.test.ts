@@ -39,8 +39,7 @@ async function run(t: TestContext, program: string, options: RunOptions = {}) {
 	const gateway = await runSounds(t, { limits: withoutLimit, ...options, dataDir, environment });
 	const device = await gateway.device("1");
 	const say = (text: string) => gateway.announce({ text, targets: { devices: [device.deviceId] } });
-	const hear = (body: object, token = monitorToken) =>
-		gateway.call("POST", "/api/speech", body, bearer(token));
+	const hear = (body: object, token = monitorToken) => gateway.call("POST", "/api/speech", body, token);
 	const files = () => readdir(join(dataDir, "sound-files"));
 	return { ...gateway, dataDir, device, say, hear, files, go: () => writeFile(`${path}.go`, "") };
 }

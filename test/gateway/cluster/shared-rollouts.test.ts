@@ -9,7 +9,7 @@ import { eventually, waitUntil } from "../../support/eventually.js";
 import { runFast } from "../../support/fast-time.js";
 import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
-import { bearer, monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../../support/running.js";
+import { monitorToken, noRateLimits, runGateway, temporaryDirectory } from "../../support/running.js";
 import { ScriptedDevice, type UpdateOutcome } from "../../support/scripted-device.js";
 import { runClustered } from "./gateways.js";
 
@@ -136,13 +136,13 @@ test("accepts commands at any gateway with the revision seen there", async (t) =
 		() => other.call("GET", "autumn"),
 		(response) => response.body.status === "running",
 	);
-	const headers = { ...bearer(monitorToken), "If-Match": `"${body.revision}"` };
+	const headers = { "If-Match": `"${body.revision}"` };
 	for (const [command, expected] of [
 		["pause", 200],
 		["resume", 412],
 	] as const) {
-		const { status } = await fetch(`${other.url}/api/rollouts/autumn/${command}`, {
-			method: "POST",
+		const path = `/api/rollouts/autumn/${command}`;
+		const { status }: { status: number } = await other.api("POST", path, undefined, monitorToken, {
 			headers,
 		});
 		assert.equal(status, expected, command);
@@ -276,9 +276,8 @@ for (const moment of ["before", "after"] as const)
 		const devices: ScriptedDevice[] = [];
 		for (let index = 0; index < 6; index += 1) {
 			const deviceId = `dev-1-00000${index}`;
-			const device = new ScriptedDevice({ url: other.url, deviceId, ending: "updates" });
-			t.after(() => device.close());
-			devices.push(await device.connect());
+			const device = await ScriptedDevice.join(t, { url: other.url, deviceId, ending: "updates" });
+			devices.push(device);
 			for (const gateway of [driver, other]) await knows(gateway, deviceId);
 		}
 		const { firmware: _firmware, target: _target, ...groups } = quick;
@@ -318,8 +317,7 @@ test("continues a rollout of a gateway that joins a cluster", async (t) => {
 	await writeReleases(releasesDir, [release("1.4.0")]);
 	const alone = await runGateway(t, { dataDir, releasesDir, ...noRateLimits });
 	const deviceId = "dev-1-000000";
-	const device = await new ScriptedDevice({ url: alone.url, deviceId, ending: "waits" }).connect();
-	t.after(() => device.close());
+	const device = await ScriptedDevice.join(t, { url: alone.url, deviceId, ending: "waits" });
 	const monitor = await alone.monitor();
 	if (monitor.snapshot.sessions.length === 0) await monitor.change("identified");
 	const put = await alone.api("PUT", "/api/rollouts/autumn", quick);

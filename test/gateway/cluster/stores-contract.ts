@@ -51,12 +51,9 @@ function isPart(part: unknown, value: unknown): boolean {
 	return Object.entries(part).every(([name, field]) => isPart(field, Object(value)[name]));
 }
 
-async function upload(gateway: Pick<Clustered, "url">, image: Buffer, status = 201): Promise<void> {
-	const body = new FormData();
-	body.append("firmware", new Blob([new Uint8Array(image)]), "firmware.bin");
-	const init = { method: "POST", body, headers: bearer(monitorToken) };
-	const answer = await fetch(`${gateway.url}/ota/upload`, init);
-	assert.equal(answer.status, status, await answer.text());
+async function upload(gateway: Pick<Clustered, "upload">, image: Buffer, expected = 201): Promise<void> {
+	const { status, text } = await gateway.upload(image);
+	assert.equal(status, expected, text);
 }
 
 /** Waits until each gateway serves the image. */

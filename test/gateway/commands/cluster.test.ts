@@ -11,8 +11,7 @@ test("runs a job on devices of all gateways, shown and cancelable at any", async
 	const monitors = [await a.monitor(), await b.monitor()];
 	const connect = async (url: string, serial: number, executesCommands = true) => {
 		const deviceId = `dev-1-00000${serial}`;
-		const device = await new ScriptedDevice({ url, deviceId, executesCommands }).connect();
-		t.after(() => device.close());
+		const _device = await ScriptedDevice.join(t, { url, deviceId, executesCommands });
 		for (const monitor of monitors)
 			await monitor.until((frame) => (frame.sessions ?? []).some((session) => session.deviceId === deviceId));
 	};

@@ -9,30 +9,12 @@ import { sha256Of } from "../../support/bytes.js";
 import { selfSigned, tlsFiles } from "../../support/certificates.js";
 import { makeImage } from "../../support/images.js";
 import { whyMissing } from "../../support/programs.js";
-import {
-	bearer,
-	monitorToken,
-	type RunningGateway,
-	runGateway,
-	runWatched,
-	temporaryDirectory,
-} from "../../support/running.js";
+import { bearer, monitorToken, runGateway, runWatched, temporaryDirectory } from "../../support/running.js";
 import { sampleReport, withField } from "../../support/sample-report.js";
 
 const image = makeImage({ chip: "virtual" });
 const deviceId = "dev-1-a1b2c3";
 const virtualDevice = { "Device-Id": deviceId, "Device-Model": "DEV-1", "Device-Chip": "virtual" };
-
-async function upload({ url }: RunningGateway): Promise<void> {
-	const body = new FormData();
-	body.set("firmware", new Blob([image]), "virtual.bin");
-	const { status } = await fetch(`${url}/ota/upload`, {
-		method: "POST",
-		body,
-		headers: bearer(monitorToken),
-	});
-	assert.equal(status, 201);
-}
 
 function runs(version: string, id = deviceId) {
 	return withField(withField(sampleReport("DEV-1"), "system.firmware_version", version), "deviceId", id);
@@ -46,7 +28,7 @@ function releaseUrl(base: string, content: Uint8Array): string {
 describe("update", () => {
 	test("is visible to monitors from the request to the restarted device", async (t) => {
 		const { gateway, monitor } = await runWatched(t);
-		await upload(gateway);
+		assert.equal((await gateway.upload(image)).status, 201);
 		const device = await gateway.device(virtualDevice);
 		device.send(runs("1.3.0"));
 		const { sessionId } = await monitor.change("identified");
@@ -78,7 +60,7 @@ describe("update", () => {
 		const { gateway, monitor } = await runWatched(t, {
 			publicUrl: new URL("https://gateway.example/audio/"),
 		});
-		await upload(gateway);
+		assert.equal((await gateway.upload(image)).status, 201);
 		for (const [targetId, host, base] of [
 			["dev-1-000001", "gateway.example", "https://gateway.example/audio"],
 			["dev-1-000002", "GATEWAY.example:443", "https://gateway.example/audio"],

@@ -249,8 +249,7 @@ test("keeps a crash dismissed across a restart until the next one", async (t) =>
 	const second = await runGateway(t, { dataDir: first.dataDir, limits });
 	const later = await watch(second);
 	await later(true);
-	const again = await new ScriptedDevice({ url: second.url, deviceId, crash: crash("c2") }).connect();
-	t.after(() => again.close());
+	const _again = await ScriptedDevice.join(t, { url: second.url, deviceId, crash: crash("c2") });
 	assert.equal((await later(false)).count, 2);
 });
 

@@ -128,9 +128,7 @@ test("leaves a device to the gateway of its latest report, without a common bus"
 	const a = await run("a", dataOfA);
 	const b = await run("b", await temporaryDirectory(t));
 	const add = async (url: string) => {
-		const device = new ScriptedDevice({ url, deviceId });
-		t.after(() => device.close());
-		return device.connect();
+		return ScriptedDevice.join(t, { url, deviceId });
 	};
 	const path = `devices/${deviceId}`;
 	const isAt = (name: string) =>

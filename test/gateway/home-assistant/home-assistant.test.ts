@@ -11,7 +11,6 @@ import { inheritedNames } from "../../support/arbitraries.js";
 import { call } from "../../support/call.js";
 import { turnOnSiren } from "../../support/home-assistant/actions.js";
 import { platforms } from "../../support/home-assistant/schemas.js";
-import { bearer, monitorToken } from "../../support/running.js";
 import { tone, wav } from "../../support/sounds.js";
 import { dev, proto, skipWithout, startHome, voice } from "./start-home.js";
 
@@ -199,7 +198,7 @@ test("delivers commands of the UI, and rejects invalid payloads", async (t) => {
 
 test("queues the latest command of each entity above the rate, and counts the others", async (t) => {
 	let time = 0;
-	const { home, add, url, lines, replaced, ready, set } = await startHome(t, { monotonic: () => time });
+	const { home, add, metrics, lines, replaced, ready, set } = await startHome(t, { monotonic: () => time });
 	const device = await add(dev);
 	const other = await add(proto);
 	await ready(dev, proto);
@@ -217,8 +216,7 @@ test("queues the latest command of each entity above the rate, and counts the ot
 	await home.until(() => replaced.length > 0 && values().length === first.length + 2);
 	assert.deepEqual(values(), [...first, 100, "rainbow"]);
 	assert.deepEqual([replaced, lines], [[80], []]);
-	const metrics = await (await fetch(`${url}/metrics`, { headers: bearer(monitorToken) })).text();
-	assert.match(metrics, /gateway_rejected_commands_total\{code="rate_limited"\} 80\n/);
+	assert.match(await metrics(), /gateway_rejected_commands_total\{code="rate_limited"\} 80\n/);
 });
 
 test("restores the brightness of a light across restarts", async (t) => {

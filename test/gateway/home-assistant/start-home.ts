@@ -92,9 +92,7 @@ export async function startHome(
 	const running = await run();
 	const add = async (deviceId: string, more: Partial<ScriptedDeviceOptions> = {}) => {
 		const model = deviceId.startsWith("proto") ? "PROTO-1" : "DEV-1";
-		const device = new ScriptedDevice({ url: running.url, deviceId, model, ...more });
-		t.after(() => device.close());
-		return device.connect();
+		return ScriptedDevice.join(t, { url: running.url, deviceId, model, ...more });
 	};
 	/** Resolves once these devices are available. */
 	const ready = (...ids: readonly string[]) => home.until(() => ids.every((id) => home.isAvailable(id)));

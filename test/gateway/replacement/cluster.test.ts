@@ -33,8 +33,7 @@ test("rejects the old board and names the new one at each gateway", async (t) =>
 	await device.receives({ command: "set_brightness", value: 0.25 });
 	const { status } = await b.api("DELETE", `/api/devices/${old}/replace`);
 	assert.equal(status, 204);
-	const back = await new ScriptedDevice({ url: a.url, deviceId: old }).connect();
-	t.after(() => back.close());
+	const _back = await ScriptedDevice.join(t, { url: a.url, deviceId: old });
 	await shows(b.url, old, ({ connected }) => connected);
 	const { before } = await call<Shown>(a.url, "GET", `devices/${next}`);
 	assert.deepEqual(before, []);
@@ -46,8 +45,7 @@ test("disconnects a replaced board after the gateway reconnects", async (t) => {
 	await shows(b.url, old, ({ name }) => name !== undefined);
 	await buses.cut(b.bus);
 	await call(a.url, "POST", `devices/${old}/replace`, { by: next });
-	const back = await new ScriptedDevice({ url: b.url, deviceId: old }).connect();
-	t.after(() => back.close());
+	const back = await ScriptedDevice.join(t, { url: b.url, deviceId: old });
 	await shows(b.url, old, ({ connected }) => connected);
 	await buses.heal(b.bus);
 	await waitUntil(() => !back.isConnected);

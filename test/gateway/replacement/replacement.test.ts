@@ -49,8 +49,7 @@ async function run(t: TestContext) {
 	const { url } = running;
 	const ask: Ask = (...words) => askAt(running, ...words);
 	const connect = async (deviceId: string, more = {}) => {
-		const device = await new ScriptedDevice({ url, deviceId, ...more }).connect();
-		t.after(() => device.close());
+		const device = await ScriptedDevice.join(t, { url, deviceId, ...more });
 		return device;
 	};
 	const rejected = (deviceId: string) =>
@@ -138,8 +137,7 @@ describe("replacement board", () => {
 		deaf.close();
 		await gateway.close();
 		const again = await runGateway(t, { ...options, port: Number(new URL(url).port) });
-		const device = await new ScriptedDevice({ url: again.url, deviceId: next }).connect();
-		t.after(() => device.close());
+		const device = await ScriptedDevice.join(t, { url: again.url, deviceId: next });
 		await hears(device, wanted);
 	});
 
@@ -217,9 +215,7 @@ describe("replaced board", () => {
 		const { status, body } = await rejected(old);
 		const reason = `${old} was replaced by ${next}. It can be readmitted in the history on the page of ${next}.`;
 		assert.deepEqual([status, JSON.parse(body).detail], [410, reason]);
-		const nameless = new ScriptedDevice({ url, deviceId: old, isNamedByHeader: false });
-		t.after(() => nameless.close());
-		await nameless.connect();
+		const nameless = await ScriptedDevice.join(t, { url, deviceId: old, isNamedByHeader: false });
 		await waitUntil(() => !nameless.isConnected);
 		const { rejections } = await call<{ rejections: ListedRejection[] }>(url, "GET", "rejections");
 		const found = rejections.map(({ what, deviceId, replacedBy, ...more }) => [

@@ -3,7 +3,6 @@ import fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { filePart, form, formHeaders } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 import { writeReleases } from "../../support/releases.js";
 import {
@@ -33,19 +32,8 @@ async function run(t: TestContext, options: RunOptions = {}) {
 	const gateway = await runGateway(t, { ...options, dataDir, releasesDir });
 	const monitor = await gateway.monitor();
 	const { device } = await gateway.namedDevice(monitor);
-	const call = async (method: string, path: string, body?: unknown, headers = {}) => {
-		const response = await fetch(`${gateway.url}/api/rollouts${path}`, {
-			method,
-			headers: { ...bearer(monitorToken), ...headers },
-			...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-		});
-		const text = await response.text();
-		return {
-			status: response.status,
-			headers: response.headers,
-			body: text === "" ? undefined : JSON.parse(text),
-		};
-	};
+	const call = (method: string, path: string, body?: object, headers = {}) =>
+		gateway.api(method, `/api/rollouts${path}`, body, monitorToken, { headers });
 	const watcher = await gateway.open("/monitor?rollouts", { headers: bearer(monitorToken) });
 	/** Waits for a rollout_update that matches. */
 	const until = async (status: string, id = "autumn"): Promise<Readonly<Record<string, unknown>>> => {
@@ -169,10 +157,8 @@ describe("running rollout", () => {
 	test("sends only the image of its plan, even after the upload was replaced", async (t) => {
 		const gateway = await run(t);
 		const upload = async (buildTime: number) => {
-			const body = form(filePart(makeImage({ version: "1.5.0", buildTime })));
-			const headers = { ...bearer(monitorToken), ...formHeaders };
-			const response = await fetch(`${gateway.url}/ota/upload`, { method: "POST", headers, body });
-			assert.equal(response.status, 201);
+			const { status } = await gateway.upload(makeImage({ version: "1.5.0", buildTime }));
+			assert.equal(status, 201);
 		};
 		await upload(1);
 		const groups = [{ size: "rest", approval: true }];

@@ -35,8 +35,7 @@ async function run(t: TestContext, options: RunOptions = {}, time = "2026-11-27T
 		gateway.api(method, `/api/${path}`, body, token);
 	const connect = async (deviceId = "dev-1-000001") => {
 		const monitor = await gateway.monitor();
-		const device = await new ScriptedDevice({ url: gateway.url, deviceId, features }).connect();
-		t.after(() => device.close());
+		const device = await ScriptedDevice.join(t, { url: gateway.url, deviceId, features });
 		await monitor.until((frame) => frame.type === "device_message" && frame.deviceId === deviceId);
 		return device;
 	};

@@ -64,9 +64,7 @@ test("sends each event from one of several gateways; another delivers the failed
 	receiver.manner = 204;
 	aheadMs += 2 * minuteMs;
 	const received = await receiver.until(3);
-	const returned = new ScriptedDevice({ url: b.url, deviceId: "dev-1-00000a" });
-	t.after(() => returned.close());
-	await returned.connect();
+	const _returned = await ScriptedDevice.join(t, { url: b.url, deviceId: "dev-1-00000a" });
 	await receiver.until(4);
 	await setTimeout(100);
 	const events = receiver.received.map(({ event }) => event);
