@@ -61,24 +61,23 @@ export function generateTokens(): TokenFile {
 
 /** @returns undefined if the file is missing @throws {StartError} if it is invalid */
 export async function readTokenFile(disk: Disk, path: string): Promise<TokenFile | undefined> {
-	try {
-		const file = parseTokens(await disk.readFile(path, "utf8"));
-		if (file) return file;
-	} catch (error) {
-		if (errorCode(error) === "ENOENT") return undefined;
-		if (!(error instanceof SyntaxError)) throw error;
-	}
+	const text = await ifExists(disk.readFile(path, "utf8"));
+	const file = text === undefined ? undefined : parseTokens(text);
+	if (file || text === undefined) return file;
 	throw new StartError(
 		`${path} does not contain the tokens "device" and "monitor". Delete it to generate new ones.`,
 	);
 }
 
-/** Parses the token file, ignoring a byte order mark and white space around tokens. @returns undefined if invalid @throws {SyntaxError} */
+/** Parses the token file, ignoring a byte order mark and white space around tokens. @returns undefined if invalid */
 export function parseTokens(text: string): TokenFile | undefined {
-	const value: unknown = JSON.parse(text.trim(), (_name, field) =>
-		typeof field === "string" ? field.trim() : field,
-	);
-	return matches(content, value) ? value : undefined;
+	try {
+		const trim = (_name: string, field: unknown) => (typeof field === "string" ? field.trim() : field);
+		const value: unknown = JSON.parse(text.trim(), trim);
+		return matches(content, value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
 }
 
 /** Writes the token file, readable by its owner only. If run as root, such as by a CLI, the owner is that of the folder. */

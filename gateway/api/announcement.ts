@@ -106,8 +106,8 @@ const announcementHead = {
 		"body of a request that repeats it; null: its sound was deleted",
 	),
 };
-const announcement = closed({ ...announcementHead, devices: array(play) });
-export type Announcement = InferShape<typeof announcement>;
+export const shownAnnouncement = closed({ ...announcementHead, devices: array(play) });
+export type Announcement = InferShape<typeof shownAnnouncement>;
 
 const announcementList = closed({ announcements: array(closed(announcementHead)) });
 
@@ -236,7 +236,7 @@ export const announcementRoutes = defineRoutes("announcements", {
 	"GET /api/announcements/:id": {
 		summary: "Returns the progress of an announcement by device, failures first",
 		roles: everyone,
-		reply: announcement,
+		reply: shownAnnouncement,
 	},
 	"DELETE /api/announcements/:id": {
 		summary: "Stops an announcement on all devices",

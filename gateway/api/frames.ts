@@ -5,7 +5,7 @@
 
 import { uplinks } from "../../device/protocol/messages.js";
 import { boolean, integer, oneOf, optional, string } from "../../device/protocol/schema.js";
-import { play, playStates } from "./announcement.js";
+import { play, playStates, shownAnnouncement } from "./announcement.js";
 import { commandPart, sentCommand } from "./command.js";
 import { deviceSummary, session } from "./session.js";
 import {
@@ -41,6 +41,7 @@ export const monitorErrorCodes = [
 export type MonitorErrorCode = (typeof monitorErrorCodes)[number];
 
 const requestId = described(optional(string(64)), "requestId of the message, if any");
+const isOver = described(boolean(), "all its devices have ended");
 const number = integer(0, Number.MAX_SAFE_INTEGER);
 const atLeastOne = integer(1, Number.MAX_SAFE_INTEGER);
 
@@ -98,13 +99,10 @@ export const frames = {
 	announcement_update: closed({
 		type: oneOf("announcement_update"),
 		id: text,
-		name: described(nullable(text), "name of the sound, or the text; null for a URL"),
-		by: described(
-			nullable(text),
-			"name of the token that started it; null: started without one, such as by Home Assistant",
-		),
+		name: shownAnnouncement.fields.name,
+		by: shownAnnouncement.fields.by,
 		createdAt: dateTime,
-		isOver: described(boolean(), "all its devices have ended"),
+		isOver,
 		counts: counts(playStates),
 		devices: described(array(play), "devices with changes since the previous frame"),
 	}),
@@ -114,7 +112,7 @@ export const frames = {
 		payload: sentCommand.fields.payload,
 		by: sentCommand.fields.by,
 		createdAt: dateTime,
-		isOver: described(boolean(), "all its devices have ended"),
+		isOver,
 		counts: counts(commandStates),
 		devices: described(
 			array(commandPart),

@@ -3,7 +3,6 @@
  * read one file at a time; content is valid only once `about` is set.
  */
 
-import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -22,6 +21,7 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
+import { sha256Of } from "../digest.js";
 import { errorCode } from "../problem.js";
 
 /** Format version. Releases read their own and older versions. */
@@ -93,7 +93,7 @@ async function pack(
 	};
 	const packed: { name: string; size: number; sha256: string }[] = [];
 	for await (const { name, content } of files) {
-		packed.push({ name, size: content.length, sha256: digestOf(content) });
+		packed.push({ name, size: content.length, sha256: sha256Of(content) });
 		await add(name, content);
 	}
 	const text = JSON.stringify({ format, ...describe(), files: packed }, undefined, "\t");
@@ -124,7 +124,7 @@ export class ArchiveReader {
 			if (name === aboutName) text = content.toString();
 			else if (!isSafe(name)) throw new ArchiveError(`The archive is not a backup: it has a file ${name}.`);
 			else {
-				found.push({ name, size: content.length, sha256: digestOf(content) });
+				found.push({ name, size: content.length, sha256: sha256Of(content) });
 				yield { name, content };
 			}
 		}
@@ -183,8 +183,4 @@ function isSafe(name: string): boolean {
 	const [root = "", ...parts] = name.split("/");
 	const areNames = parts.every((part) => !/^\.{0,2}$/.test(part) && !/[\\:\0]/.test(part));
 	return ["data", "releases"].includes(root) && parts.length > 0 && areNames;
-}
-
-function digestOf(content: Buffer): string {
-	return createHash("sha256").update(content).digest("hex");
 }

@@ -11,7 +11,7 @@ import type { Core } from "../extension.js";
 import { webhooksPath } from "../services/configuration.js";
 import { type Disk, ifExists, isTemporary, kindOf } from "../storage/atomic-file.js";
 import { fileOf, lineOf } from "../storage/file-log.js";
-import type { Entry } from "../storage/log.js";
+import { entriesOf } from "../storage/log.js";
 import type { ArchiveFile } from "./archive.js";
 
 /**
@@ -168,11 +168,8 @@ async function* ofBus(bus: Bus, suffixes: readonly string[]): AsyncGenerator<Arc
 	}
 	for (const [folder, name] of Object.entries(logs)) {
 		const lines = new Map<string, string>();
-		const onAll = (entries: readonly (readonly [string, Entry])[]) => {
-			for (const [key, entry] of entries) lines.set(key, `${lines.get(key) ?? ""}${lineOf(entry)}`);
-		};
-		const stop = await (await bus.log(name)).read({ onAll, onEntry: () => {} });
-		stop();
+		for (const [key, entry] of await entriesOf(await bus.log(name)))
+			lines.set(key, `${lines.get(key) ?? ""}${lineOf(entry)}`);
 		for (const [key, text] of lines) yield textFile(`data/${folder}/${fileOf(key)}`, text);
 	}
 }

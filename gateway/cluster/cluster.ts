@@ -3,11 +3,11 @@
  * monitors need from them. Not created without NATS_URL.
  */
 
-import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
 import { type Bus, BusError, subjectOf } from "../bus.js";
+import { sha256Of } from "../digest.js";
 import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { type MonitorMessage, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
@@ -301,7 +301,7 @@ export class Cluster {
 
 	/** Warns if catalogs differ, as a gateway could offer releases that another cannot serve. */
 	async #compareReleases(): Promise<void> {
-		this.#releases = digestOf(await this.#options.catalog.read());
+		this.#releases = sha256Of(JSON.stringify(await this.#options.catalog.read()));
 		const others = this.#members.up.filter(({ releases }) => releases && releases !== this.#releases);
 		const doDiffer = others.length > 0;
 		if (doDiffer === this.#doReleasesDiffer) return;
@@ -328,10 +328,6 @@ export class Cluster {
 			}
 		};
 	}
-}
-
-function digestOf(catalog: Catalog): string {
-	return createHash("sha256").update(JSON.stringify(catalog)).digest("hex");
 }
 
 function isSame(a: Interest, b: Interest): boolean {

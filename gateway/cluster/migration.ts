@@ -7,7 +7,7 @@ import { type Disk, ifExists } from "../storage/atomic-file.js";
 import type { Files } from "../storage/blobs.js";
 import { FileLog } from "../storage/file-log.js";
 import { FileEngine } from "../storage/file-records.js";
-import type { Entry, Log } from "../storage/log.js";
+import { entriesOf, type Log } from "../storage/log.js";
 
 export interface MigrationOptions {
 	readonly dataDir: string;
@@ -67,16 +67,6 @@ export async function migrateLog(
 		latest.set(key, revision);
 	}
 	await moveAway(disk, directory, onProblem);
-}
-
-async function entriesOf(log: Log): Promise<readonly (readonly [key: string, entry: Entry])[]> {
-	let entries: readonly (readonly [string, Entry])[] = [];
-	const onAll = (all: typeof entries) => {
-		entries = all;
-	};
-	const stop = await log.read({ onAll, onEntry: () => {} });
-	stop();
-	return entries;
 }
 
 async function isFolder(disk: Disk, path: string): Promise<boolean> {

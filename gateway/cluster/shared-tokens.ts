@@ -89,7 +89,7 @@ export class SharedTokens {
 	async #merge(): Promise<void> {
 		const latest = this.#latest;
 		if (!latest || latest.revision <= this.#revision) return;
-		const other = parsed(latest.text);
+		const other = parseTokens(latest.text);
 		if (!other) this.#report("Ignoring invalid tokens in NATS.");
 		else {
 			await this.#options.tokens.change((own) => merged(this.#base, own, other));
@@ -149,13 +149,4 @@ function mergedNames(base: Names = [], own: Names = [], other: Names = []): Name
 	});
 	const added = own.filter(({ token }) => !find(base, token) && !find(other, token));
 	return [...kept, ...added].slice(0, maxNamed);
-}
-
-/** @returns undefined if the value is damaged */
-function parsed(text: string): TokenFile | undefined {
-	try {
-		return parseTokens(text);
-	} catch {
-		return undefined;
-	}
 }

@@ -104,7 +104,7 @@ export class Selection {
 		channel,
 	}: RequestedFirmware): Promise<Pinned | { rejection: UpdateRejection }> {
 		if (channel === undefined && version === "custom") {
-			const opened = await this.#openUpload();
+			const opened = await rejectUnusable(this.#options.repository.openUpload());
 			if ("rejection" in opened) return opened;
 			const { version: uploaded, model, chip, sha256 } = opened.upload;
 			if (uploaded === undefined)
@@ -133,12 +133,8 @@ export class Selection {
 		return { version: release.version, ...(channel !== undefined && { channel }), source: "release", images };
 	}
 
-	#openUpload() {
-		return rejectUnusable(this.#options.repository.openUpload());
-	}
-
 	async #chooseUpload(device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
-		const opened = await this.#openUpload();
+		const opened = await rejectUnusable(this.#options.repository.openUpload());
 		if ("rejection" in opened) return opened;
 		const { upload, image } = opened;
 		const detail = `The uploaded firmware is for ${describeFit(upload)}, but the device is ${describeFit(device)}.`;

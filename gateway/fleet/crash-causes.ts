@@ -3,11 +3,11 @@
  * version; all gateways share the sums.
  */
 
-import { createHash } from "node:crypto";
 import { type Crash, crashKinds } from "../../device/protocol/messages.js";
 import { boolean, type Infer, integer, list, object, oneOf, string } from "../../device/protocol/schema.js";
 import type { CrashCause, CrashList, CrashOccurrence, CrashVersion } from "../api/crash-causes.js";
 import { time } from "../api/time.js";
+import { idOf } from "../digest.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import { isoTime } from "../sessions/view.js";
@@ -125,7 +125,7 @@ export class CrashCauses {
 			seen: false,
 		};
 		this.#causes.add(id, cause);
-		if (version) this.#versions.add(keyOf(version), { version, count: 1, lastAt: at });
+		if (version) this.#versions.add(idOf(version), { version, count: 1, lastAt: at });
 		await this.#write();
 	}
 
@@ -225,10 +225,6 @@ export function mergeCauses(a: StoredCause, b: StoredCause): StoredCause {
 			.slice(0, maxOfOne),
 		seen: a.seen || b.seen,
 	};
-}
-
-function keyOf(version: string): string {
-	return createHash("sha256").update(version).digest("hex").slice(0, 16);
 }
 
 function shown({ version, at }: { readonly version: string; readonly at: number }): CrashOccurrence {

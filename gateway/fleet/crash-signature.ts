@@ -3,8 +3,8 @@
  * Source lines, addresses and numbers vary and are excluded.
  */
 
-import { createHash } from "node:crypto";
 import type { Crash } from "../../device/protocol/messages.js";
+import { idOf } from "../digest.js";
 
 export interface Signature {
 	/** 16 hexadecimal digits: hash of kind, frames, and the message without numbers, addresses and hexadecimal texts. */
@@ -48,6 +48,5 @@ export function signatureOf({
 	});
 	if (frames.length === 0 && file !== undefined) frames.push(file);
 	const top = frames.slice(0, maxFrames);
-	const digest = createHash("sha256").update(JSON.stringify([kind, message.replace(varying, "#"), top]));
-	return { id: digest.digest("hex").slice(0, 16), frames: top };
+	return { id: idOf(JSON.stringify([kind, message.replace(varying, "#"), top])), frames: top };
 }

@@ -1,6 +1,6 @@
 /** Latest rejected connections and dropped reports, in memory. A rejected device cannot report its problem itself. */
 
-import { createHash } from "node:crypto";
+import { idOf } from "../digest.js";
 import type { Rejection } from "../sessions/sessions.js";
 
 export interface CountedRejection extends Rejection {
@@ -69,8 +69,4 @@ export class Rejections {
 	list(): readonly Readonly<CountedRejection>[] {
 		return [...this.#rejections.values()].reverse();
 	}
-}
-
-function idOf(key: string): string {
-	return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }

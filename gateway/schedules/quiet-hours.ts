@@ -4,12 +4,12 @@
  * once a day.
  */
 
-import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { CommandOf } from "../../device/protocol/messages.js";
 import type { Infer } from "../../device/protocol/schema.js";
 import { type QuietHours, type QuietHoursRequest, storedQuietHours } from "../api/quiet-hours.js";
 import { zoneNamed } from "../api/time-zone.js";
+import { idOf } from "../digest.js";
 import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { targetsOf } from "../jobs/targets.js";
@@ -94,7 +94,7 @@ export class QuietHoursStore {
 			if (device && reason === "labelled") this.#compare(device);
 		},
 		deviceForgotten: ({ deviceId }, why) => {
-			const id = idOf({ device: deviceId });
+			const id = keyOf({ device: deviceId });
 			if (why !== "removed" && this.store.all.has(id)) void this.store.drop(id);
 		},
 	};
@@ -144,7 +144,7 @@ export class QuietHoursStore {
 
 	/** Gives a renamed room the quiet hours of its previous name, unless it has its own. @throws {RequestError} like `move` */
 	async renameRoom(from: string, to: string): Promise<void> {
-		if (!this.store.all.has(idOf({ room: to }))) await this.move({ room: from }, { room: to });
+		if (!this.store.all.has(keyOf({ room: to }))) await this.move({ room: from }, { room: to });
 	}
 
 	/**
@@ -152,10 +152,10 @@ export class QuietHoursStore {
 	 * @throws {RequestError} if they are not written
 	 */
 	async move(from: QuietHoursRequest["targets"], targets: QuietHoursRequest["targets"]): Promise<void> {
-		const record = this.store.all.get(idOf(from));
+		const record = this.store.all.get(keyOf(from));
 		if (!record) return;
 		const isMoved =
-			(await this.store.save(idOf(targets), { ...record, targets })) && (await this.store.drop(idOf(from)));
+			(await this.store.save(keyOf(targets), { ...record, targets })) && (await this.store.drop(keyOf(from)));
 		if (!isMoved) throw this.store.failure("could not be written to", "Writing is retried");
 	}
 
@@ -180,7 +180,7 @@ export class QuietHoursStore {
 			);
 		if (volume === undefined && brightness === undefined && !onlyUrgent)
 			throw new RequestError(422, "At least one limit is required: volume, brightness or onlyUrgent.");
-		const id = idOf(targets);
+		const id = keyOf(targets);
 		if (this.store.all.has(id)) return id;
 		const { devices } = this.#core.sessions;
 		if (room !== undefined) targetsOf(devices, { room });
@@ -246,7 +246,7 @@ export class QuietHoursStore {
 			...(brightness !== undefined && { brightness }),
 			...(onlyUrgent && { only_urgent: true }),
 		};
-		const value = rest.periods.length === 0 ? null : { id: digestOf(JSON.stringify(rest)), ...rest };
+		const value = rest.periods.length === 0 ? null : { id: idOf(JSON.stringify(rest)), ...rest };
 		this.#sent.set(record, { day, value });
 		return value;
 	}
@@ -258,10 +258,6 @@ function placeOf({ all, room, device }: QuietHoursRequest["targets"]): string {
 	return room === undefined ? `device ${device}` : `room ${room}`;
 }
 
-function idOf(targets: QuietHoursRequest["targets"]): string {
-	return digestOf(placeOf(targets));
-}
-
-function digestOf(text: string): string {
-	return createHash("sha256").update(text).digest("hex").slice(0, 16);
+function keyOf(targets: QuietHoursRequest["targets"]): string {
+	return idOf(placeOf(targets));
 }

@@ -4,7 +4,7 @@
  * as its gateway may have failed.
  */
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Infer } from "../../device/protocol/schema.js";
 import { whenText } from "../api/client/times.js";
@@ -20,6 +20,7 @@ import type { Targets } from "../api/targets.js";
 import { cutText } from "../api/text.js";
 import { isDue } from "../api/time.js";
 import { zoneNamed } from "../api/time-zone.js";
+import { idOf } from "../digest.js";
 import type { ScheduleFailure } from "../events.js";
 import type { Core } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
@@ -281,7 +282,7 @@ export class Schedules {
 		const isMissed = now() - due > missedMs;
 		const nextAt = nextTime(record.at, record.zone, isMissed ? now() - missedMs : due);
 		if (isMissed) return this.#miss(id, { ...record, nextAt }, dueAt);
-		const job = createHash("sha256").update(`${id} ${dueAt}`).digest("hex").slice(0, 16);
+		const job = idOf(`${id} ${dueAt}`);
 		const claim = { dueAt, job, gateway: peers.id };
 		if (await this.#write(id, { ...record, nextAt, claim })) await this.#act(id, record, claim);
 	}

@@ -125,7 +125,7 @@ export class Sessions {
 		const isContested = this.#devices.get(deviceId ?? "")?.duplicateAt(session.connectedAt) !== undefined;
 		if (deviceId !== undefined && !isContested) this.#assign(session, deviceId);
 		this.announce(session, "connected");
-		if (session.device) this.#notifyIdentified(session.device);
+		if (session.device) this.#events.emit("deviceIdentified", session.device);
 		return session;
 	}
 
@@ -193,7 +193,7 @@ export class Sessions {
 		const { now, monotonic } = this.#options;
 		const hasChanged = device.report(report, text, now(), monotonic());
 		if (hasChanged || !wasIdentified) this.announce(session, "identified");
-		if (!wasIdentified) this.#notifyIdentified(device);
+		if (!wasIdentified) this.#events.emit("deviceIdentified", device);
 	}
 
 	/** Ends the session of a board whose id belongs to another one. @returns why; undefined: no other board has it */
@@ -209,10 +209,6 @@ export class Sessions {
 		});
 		this.#events.emit("deviceChanged", device);
 		return reason;
-	}
-
-	#notifyIdentified(device: Device): void {
-		this.#events.emit("deviceIdentified", device);
 	}
 
 	/** Makes a session the current one of a device. */

@@ -106,12 +106,12 @@ export function checkMonitorMessage(
 	if (!isRecord(value)) return rejectMessage("invalid_message", "a message must be a JSON object");
 	const type = value.type;
 	if (typeof type !== "string") return rejectMessage("invalid_message", "type must be a string");
-	if (!isMonitorMessageType(type))
+	const schema = entryOf(monitorMessages, type);
+	if (!schema)
 		return rejectMessage(
 			"unknown_type",
 			`type must be one of ${[...Object.keys(monitorMessages), ...others].join(", ")}`,
 		);
-	const schema = monitorMessages[type];
 	const picked = pick(schema, value);
 	return matches(schema, picked) ? { message: picked } : rejectInvalid(schema, picked);
 }
@@ -125,10 +125,6 @@ function rejectInvalid(schema: Schema, value: unknown): Rejected {
 export function requestIdOf(value: unknown): string | undefined {
 	const id = isRecord(value) ? value.requestId : undefined;
 	return matches(requestId, id) ? id : undefined;
-}
-
-function isMonitorMessageType(type: string): type is MonitorMessageType {
-	return Object.hasOwn(monitorMessages, type);
 }
 
 /** @param message problem and remedy, as a sentence */

@@ -89,17 +89,17 @@ export class MonitorSockets {
 	): Monitor {
 		const { remoteAddress } = client;
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
-		const { commandsASecond, commandBurst, rejectionsASecond, rejectionBurst } = limits;
-		const { controlFramesASecond, controlFrameBurst } = limits;
-		const bucket = new TokenBucket({ perSecond: commandsASecond, burst: commandBurst, monotonic });
-		const rejections = new TokenBucket({ perSecond: rejectionsASecond, burst: rejectionBurst, monotonic });
+		const bucketOf = (perSecond: number, burst: number) => new TokenBucket({ perSecond, burst, monotonic });
+		const commands = bucketOf(limits.commandsASecond, limits.commandBurst);
+		const rejections = bucketOf(limits.rejectionsASecond, limits.rejectionBurst);
+		const controlFrames = bucketOf(limits.controlFramesASecond, limits.controlFrameBurst);
 		const monitor = new Monitor({ socket, stream, client, limits, monotonic, yieldToLoop });
 		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
 			if (socket.readyState !== socket.OPEN) return;
 			if (isBinary) return socket.close(closeCodes.unsupportedData, "text frames only");
-			const isThrottled = !bucket.take();
+			const isThrottled = !commands.take();
 			if (isThrottled && !rejections.take())
 				return monitor.close(closeCodes.policyViolation, "too many messages");
 			this.#sendFirstFrames(monitor);
@@ -108,8 +108,6 @@ export class MonitorSockets {
 				.then((text) => monitor.send(Buffer.from(text)))
 				.catch((error) => log.error({ err: error }, "executing a monitor message failed"));
 		});
-		const controlRate = { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic };
-		const controlFrames = new TokenBucket(controlRate);
 		const onControlFrame = () => {
 			if (!controlFrames.take()) monitor.close(closeCodes.policyViolation, "too many ping or pong frames");
 		};

@@ -2,9 +2,9 @@
  * Blobs: files in a folder, named by the SHA-256 of their content. With shared storage, the folder is a cache.
  */
 
-import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
+import { sha256Of } from "../digest.js";
 import { type Disk, fillDraft, ifExists, isTemporary, makeFolder, openDraft } from "./atomic-file.js";
 import { Queues } from "./queue.js";
 
@@ -145,7 +145,7 @@ export class Blobs {
 		if (path === undefined) return undefined;
 		const content = await ifExists(disk.readFile(path));
 		if (content) {
-			if (createHash("sha256").update(content).digest("hex") === sha256) return content;
+			if (sha256Of(content) === sha256) return content;
 			await disk.rm(path, { force: true });
 		}
 		const fetched = await this.path(sha256);

@@ -11,6 +11,7 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
+import { parseJson } from "../api/json.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifExists } from "./atomic-file.js";
 
@@ -194,12 +195,8 @@ export class FileLock {
 	/** @returns undefined if the file is missing or incomplete */
 	async #readHolder(): Promise<Holder | undefined> {
 		const content = await ifExists(this.#options.disk.readFile(this.#options.path, "utf8"));
-		try {
-			const value: unknown = JSON.parse(content ?? "");
-			return matches(holder, value) ? value : undefined;
-		} catch {
-			return undefined;
-		}
+		const value = parseJson(content ?? "");
+		return matches(holder, value) ? value : undefined;
 	}
 
 	async #state(): Promise<string | undefined> {

@@ -38,5 +38,16 @@ export interface Log {
 	read(reader: LogReader): Promise<Unsubscribe>;
 }
 
+/** Reads all entries of a log, in order. @throws {RejectedError} */
+export async function entriesOf(log: Log): Promise<readonly (readonly [key: string, entry: Entry])[]> {
+	let entries: readonly (readonly [string, Entry])[] = [];
+	const onAll = (all: typeof entries) => {
+		entries = all;
+	};
+	const stop = await log.read({ onAll, onEntry: () => {} });
+	stop();
+	return entries;
+}
+
 /** Opens a log, creating it if missing. @throws {RejectedError} if the storage is unreachable */
 export type OpenLog = (name: string, onProblem: (sentence: string) => void) => Promise<Log>;

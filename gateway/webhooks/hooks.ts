@@ -1,6 +1,5 @@
 /** Parses WEBHOOKS_FILE: receivers with their events and secrets. */
 
-import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { messageOf } from "../../device/message-of.js";
 import {
@@ -21,6 +20,7 @@ import { parseUrl } from "../access/origin.js";
 import { parseJson } from "../api/json.js";
 import { maxExpressionLength, parseTags, type TagExpression } from "../api/tags.js";
 import { webhookEvents } from "../api/webhook.js";
+import { idOf } from "../digest.js";
 import { errorCode, StartError } from "../problem.js";
 import { requireRegularFile } from "../storage/atomic-file.js";
 import { isUsable } from "./signature.js";
@@ -74,7 +74,7 @@ export function readHooks(path: string): readonly Hook[] {
 			if (key !== undefined && !isUsable(key))
 				throw rejection(`is wrong in ${index + 1}: ${name} ${keyAdvice}`);
 		const tags = text !== undefined && { text, expression: readTags(text, index, rejection) };
-		const id = createHash("sha256").update(url).digest("hex").slice(0, 16);
+		const id = idOf(url);
 		if (ids.has(id)) throw rejection(`names the address of ${index + 1} twice`);
 		ids.add(id);
 		const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret];
