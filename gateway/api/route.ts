@@ -5,7 +5,7 @@
 
 import type { Infer, Schema } from "../../device/protocol/schema.js";
 import type { Person, PersonRole } from "./person.js";
-import { closed, type InferShape, type Shape, text } from "./shapes.js";
+import { closed, type FieldsOf, type InferShape, type Shape, text } from "./shapes.js";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** Method and path, such as `GET /api/devices/:deviceId`. */
@@ -115,14 +115,7 @@ type PathParams<P extends string> = P extends `${string}:${infer N}/${infer R}`
 /** Parameters of a path such as `/api/devices/:deviceId`. */
 export type ParamsOf<N> = N extends `${Method} ${infer P}` ? PathParams<P> : never;
 
-type Optional<F> = {
-	readonly [K in keyof F as F[K] extends { readonly optional: true } ? K : never]?: Infer<F[K]>;
-};
-type Required<F> = {
-	readonly [K in keyof F as F[K] extends { readonly optional: true } ? never : K]: Infer<F[K]>;
-};
-
-export type QueryOf<R> = R extends { readonly query: infer Q } ? Optional<Q> & Required<Q> : unknown;
+export type QueryOf<R> = R extends { readonly query: infer Q } ? FieldsOf<Q> : unknown;
 /** The validated body. */
 export type BodyOf<R> = R extends { readonly body: { readonly type: "json"; readonly schema: infer S } }
 	? Infer<S>

@@ -33,34 +33,35 @@ export type Shape = Presence & { readonly description?: string; readonly example
 		| TypedShape
 	);
 
-type Fields<F> = {
+/** Values of fields, by name. */
+export type FieldsOf<F> = {
 	readonly [K in keyof F as F[K] extends { readonly optional: true } ? never : K]: InferShape<F[K]>;
 } & {
 	readonly [K in keyof F as F[K] extends { readonly optional: true } ? K : never]?: InferShape<F[K]>;
 };
 
 /** Type described by a shape. */
-export type InferShape<S> = S extends { readonly type: "formatted" }
-	? string
-	: S extends { readonly type: "true" }
-		? true
-		: S extends { readonly type: "nullable"; readonly of: infer O }
-			? InferShape<O> | null
-			: S extends { readonly type: "array"; readonly item: infer I }
-				? readonly InferShape<I>[]
-				: S extends { readonly type: "closed"; readonly fields: infer F }
-					? { readonly [K in keyof Fields<F>]: Fields<F>[K] }
-					: S extends { readonly type: "counts"; readonly names: readonly (infer N extends string)[] }
-						? Readonly<Record<N, number>>
-						: S extends { readonly type: "reference"; readonly to: infer T }
-							? InferShape<T[keyof T]>
-							: S extends TypedShape<infer V>
-								? V
-								: S extends { readonly type: "record" }
-									? object
-									: S extends { readonly type: "binary" }
-										? unknown
-										: Infer<S>;
+export type InferShape<S> = S extends { readonly type: infer T extends keyof Inferred<S> }
+	? Inferred<S>[T]
+	: Infer<S>;
+
+/** Types described by a shape, by its `type`. */
+interface Inferred<S> {
+	readonly formatted: string;
+	readonly true: true;
+	readonly nullable: S extends { readonly of: infer O } ? InferShape<O> | null : never;
+	readonly array: S extends { readonly item: infer I } ? readonly InferShape<I>[] : never;
+	readonly closed: S extends { readonly fields: infer F }
+		? { readonly [K in keyof FieldsOf<F>]: FieldsOf<F>[K] }
+		: never;
+	readonly counts: S extends { readonly names: readonly (infer N extends string)[] }
+		? Readonly<Record<N, number>>
+		: never;
+	readonly reference: S extends { readonly to: infer T } ? InferShape<T[keyof T]> : never;
+	readonly typed: S extends TypedShape<infer V> ? V : never;
+	readonly record: object;
+	readonly binary: unknown;
+}
 
 /** Text of any length. */
 export const text = { type: "string" } as const;

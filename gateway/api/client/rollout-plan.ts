@@ -13,48 +13,33 @@ export interface RequestedPlan extends Omit<Request, "firmware" | "target" | "wi
 	readonly window?: Omit<NonNullable<Request["window"]>, "days"> & { readonly days?: readonly string[] };
 }
 
-/** Options as typed; the gateway validates them and replaces empty ones by defaults. */
-export interface PlanOptions {
-	/** Devices in the first group: "5" or "5%"; "0": there is no such group. */
-	readonly canary: string;
-	/** Failures that stop the first group, such as "2" or "10%"; `maxFailures`: the rest. */
-	readonly canaryFailures: string;
-	readonly maxFailures: string;
-	/** Devices at a time. */
-	readonly concurrency: string;
-	/** Whether the rest waits for a person after the first group. */
-	readonly approval: boolean;
-	readonly soakSeconds: string;
-	readonly attempts: string;
-	/** ISO 8601, or local time without a zone; so is `deadline`. */
-	readonly startsAt: string;
-	readonly deadline: string;
-	/** Time of day such as "22:00", in this computer's time zone; both or none. */
-	readonly from: string;
-	readonly to: string;
-	/** None: every day. */
-	readonly days: readonly string[];
-	readonly allowDowngrade: boolean;
-	/** Whether devices that join later are updated too, and all to later releases of a channel. */
-	readonly standing: boolean;
-}
+const everyDay: readonly string[] = [];
 
-export const defaultOptions: PlanOptions = {
+/** Options as typed; the gateway validates them and replaces empty ones by defaults. */
+export const defaultOptions = {
+	/** Devices in the first group: "5" or "5%"; "0": there is no such group. */
 	canary: "",
+	/** Failures that stop the first group, such as "2" or "10%"; `maxFailures`: the rest. */
 	canaryFailures: "",
 	maxFailures: "",
+	/** Devices at a time. */
 	concurrency: "",
+	/** Whether the rest waits for a person after the first group. */
 	approval: false,
 	soakSeconds: "",
 	attempts: "",
+	/** ISO 8601, or local time without a zone; so is `deadline`. */
 	startsAt: "",
 	deadline: "",
+	/** Time of day such as "22:00", in this computer's time zone; both or none. */
 	from: "",
 	to: "",
-	days: [],
+	days: everyDay,
 	allowDowngrade: false,
+	/** Whether devices that join later are updated too, and all to later releases of a channel. */
 	standing: false,
 };
+export type PlanOptions = Readonly<typeof defaultOptions>;
 
 export const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
