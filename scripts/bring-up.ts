@@ -49,7 +49,7 @@ async function runAll(
 	person: Terminal,
 	{ target, steps: chosen }: ReturnType<typeof readArguments>,
 ): Promise<void> {
-	const { host, model } = target;
+	const { host } = target;
 	const { mac_address: macAddress } = await board.request("about", {});
 	const pins = await readPins(target);
 	const file = fileName(macAddress);
@@ -58,7 +58,7 @@ async function runAll(
 		const found = { host, date: new Date().toISOString(), macAddress, pins, steps };
 		writeFileSync(file, `${JSON.stringify(found, undefined, "\t")}\n`);
 	};
-	const results = await runSteps({ board, person, target, model, pins }, chosen, save);
+	const results = await runSteps({ board, person, target, pins }, chosen, save);
 	save(results);
 	person.print(`\n${table(results)}\n\nResults: ${file}`);
 	const toChange = changes(results, host);

@@ -37,10 +37,10 @@ export async function runSteps(
 	chosen: readonly string[],
 	onResult: (results: readonly StepResult[]) => void,
 ): Promise<readonly StepResult[]> {
-	const { person, model } = context;
+	const { person, target } = context;
 	const own = steps.filter(
 		({ name, part }) =>
-			(part === undefined || boardModels[model].parts.includes(part)) &&
+			(part === undefined || boardModels[target.model].parts.includes(part)) &&
 			(chosen.length === 0 || chosen.includes(name)),
 	);
 	const results = own.map(({ name, title }): StepResult => ({ name, title, outcome: "skipped", notes: [] }));

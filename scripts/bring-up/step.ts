@@ -1,6 +1,6 @@
 /** Inputs and results of bring-up steps. */
 
-import type { BoardPart, Model } from "../../device/protocol/models.js";
+import type { BoardPart } from "../../device/protocol/models.js";
 import type { BoardPins } from "../../hosts/esp32/pins.js";
 import type { BringUpBoard } from "./board.js";
 import type { Target } from "./targets.js";
@@ -37,7 +37,6 @@ export interface Context {
 	readonly board: Pick<BringUpBoard, "request" | "nextStart">;
 	readonly person: Person;
 	readonly target: Target;
-	readonly model: Model;
 	/** Pins of pins.ts. */
 	readonly pins: AllPins;
 }

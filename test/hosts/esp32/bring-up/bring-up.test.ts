@@ -67,10 +67,10 @@ async function start(t: TestContext, { model = "PROTO-1", wiring: changes, facts
 }
 
 async function bringUp(t: TestContext, options: Try) {
-	const { model = "PROTO-1", steps = [], typed } = options;
+	const { steps = [], typed } = options;
 	const { board, wired, target, pins } = await start(t, options);
 	const person = new SimulatedPerson(wired, typed);
-	const results = await runSteps({ board, person, target, model, pins }, steps, () => {});
+	const results = await runSteps({ board, person, target, pins }, steps, () => {});
 	return { results, text: table(results), changes: changes(results, target.host) };
 }
 
