@@ -128,10 +128,8 @@ test("announcing", { skip }, async (t) => {
 		await page.getByLabel("Save as (optional)").fill("Gong");
 		await announce(page, "in Kitchen");
 		await page.getByRole("article", { name: "Gong" }).getByText("1 played").waitFor();
-		assert.deepEqual(
-			(await sounds()).map(({ name }) => name),
-			["Gong"],
-		);
+		const soundNames = (await sounds()).map(({ name }) => name);
+		assert.deepEqual(soundNames, ["Gong"]);
 	});
 
 	await t.test("stops a long sound from another page", async (t) => {

@@ -60,10 +60,7 @@ test("a large fleet", { skip }, async (t) => {
 		[7, { name: "Lobby speaker", room: "Hall", note: "Behind the plant", tags: ["beta"] }],
 		[11, { name: "Zoo <img src=x onerror=injected=1>", room: "<b>Attic</b>", tags: ["beta"] }],
 	] as const)
-		await eventually(
-			() => call(url, "PATCH", `devices/${idOf(index)}`, change),
-			() => true,
-		);
+		await eventually(() => call(url, "PATCH", `devices/${idOf(index)}`, change));
 	const page = await open(t, url);
 	const heard = new Set<string>();
 	page.on("websocket", (socket) => {
@@ -181,15 +178,9 @@ test("a large fleet", { skip }, async (t) => {
 		await page.keyboard.press("ArrowDown");
 		assert.equal(await focused(page), idOf(0));
 		await page.keyboard.press("End");
-		await eventually(
-			() => focused(page),
-			(key) => key === idOf(11),
-		);
+		await waitUntil(async () => (await focused(page)) === idOf(11));
 		await page.keyboard.press("Home");
-		await eventually(
-			() => focused(page),
-			(key) => key === idOf(0),
-		);
+		await waitUntil(async () => (await focused(page)) === idOf(0));
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("Space");
 		for (let press = 0; press < 3; press++) await page.keyboard.press("ArrowDown");

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, waitUntil } from "../support/eventually.js";
 import { noRateLimits, runGateway } from "../support/running.js";
 import { ScriptedDevice } from "../support/scripted-device.js";
 import { checkView } from "./axe.js";
@@ -47,10 +47,7 @@ test("a home", { skip }, async (t) => {
 		const report = { "peripherals.audio.volume": volume };
 		const deviceId = `${model.toLowerCase()}-${serial}`;
 		const device = await ScriptedDevice.join(t, { url, deviceId, model, report });
-		await eventually(
-			() => call(url, "PATCH", `devices/${deviceId}`, { room }),
-			() => true,
-		);
+		await eventually(() => call(url, "PATCH", `devices/${deviceId}`, { room }));
 		return device;
 	};
 	const [left, right] = [await connect("00000a", "Kitchen", 20), await connect("00000b", "Kitchen", 60)];
@@ -85,10 +82,7 @@ test("a home", { skip }, async (t) => {
 			() => volumesOf(right).at(-1) ?? 60,
 			(value) => value < 45 && Number.isFinite(value),
 		);
-		await eventually(
-			() => volumesOf(left).at(-1),
-			(value) => value === Math.round(volume / 3),
-		);
+		await waitUntil(() => volumesOf(left).at(-1) === Math.round(volume / 3));
 		await slider.fill("30");
 		await left.receives({ command: "set_volume", value: 10 });
 		await right.receives({ command: "set_volume", value: 30 });

@@ -135,10 +135,8 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await click(page, "Install");
 		await joined(page);
 		assert.equal(board.startedFrom?.version, "1.2.0");
-		assert.deepEqual(
-			["volume", "token"].map((each) => readSettings(board.flash).get(each)),
-			["33", token],
-		);
+		const stored = ["volume", "token"].map((each) => readSettings(board.flash).get(each));
+		assert.deepEqual(stored, ["33", token]);
 		await again();
 		await page.getByLabel("New settings").check();
 		await fillIn(page);

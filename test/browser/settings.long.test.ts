@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { ArchiveReader } from "../../gateway/backup/archive.js";
 import { call } from "../support/call.js";
 import { skip } from "../support/chromium.js";
-import { eventually } from "../support/eventually.js";
+import { waitUntil } from "../support/eventually.js";
 import { runGateway } from "../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../support/scripted-device.js";
 import { checkView } from "./axe.js";
@@ -83,10 +83,7 @@ test("settings", { skip }, async (t) => {
 		await checkView(page);
 		await page.getByRole("dialog").getByRole("button", { name: "Replace the tokens" }).click();
 		const progress = page.getByRole("region", { name: "New tokens" });
-		await eventually(
-			() => tried.commands.length,
-			(count) => count === 2,
-		);
+		await waitUntil(() => tried.commands.length === 2);
 		tried.endTrial();
 		await progress.getByText("1 failed, 1 canceled, 2 done").waitFor();
 		await progress.getByRole("button", { name: "Details" }).click();

@@ -25,13 +25,11 @@ test("counts lines of a folder that are not blank or comments, without the folde
 	await writeFile(join(root, "gateway/node_modules/theirs.ts"), "theirs();\n");
 	await writeFile(join(root, "gateway/page/page.css"), "a {\n}\n");
 	const rooms = measureFolders({ gateway: 2, "gateway/page": 2 }, root);
-	assert.deepEqual(
-		rooms.map(({ name, lines }) => [name, lines]),
-		[
-			["gateway", 3],
-			["gateway/page", 2],
-		],
-	);
+	const counted = rooms.map(({ name, lines }) => [name, lines]);
+	assert.deepEqual(counted, [
+		["gateway", 3],
+		["gateway/page", 2],
+	]);
 });
 
 test("warns above the budget, and fails only in CI above 102 %", () => {

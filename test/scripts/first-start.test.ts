@@ -4,7 +4,7 @@ import { endOfClose, endOfRejection } from "../../device/network/connection-end.
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { FirstStart, type Outcome, watchFirstStart } from "../../scripts/boards/first-start.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { eventually } from "../support/eventually.js";
+import { waitUntil } from "../support/eventually.js";
 import { freePort } from "../support/ports.js";
 import { deviceToken, runGateway } from "../support/running.js";
 import { openSerialLine, serialLineMissing } from "../support/serial-line.js";
@@ -25,10 +25,7 @@ async function isSaid(
 	};
 	const device = await VirtualDevice.start({ model: "DEV-1", serial: "a1b2c3", onTrace, ...options });
 	onEnd(t, () => device.close());
-	await eventually(
-		() => outcomes,
-		(all) => all.some(predicate),
-	);
+	await waitUntil(() => outcomes.some(predicate));
 }
 
 describe("interprets the trace of a first start where", () => {

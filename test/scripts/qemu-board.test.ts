@@ -56,10 +56,8 @@ test("passes inputs to the model, and the sensors' again after a power cut", () 
 	assert.deepEqual(sent.splice(0), [{ gpio: button.play, level: 0 }, ...changed]);
 	assert.deepEqual([board.isPressed("play"), board.light, board.isTouched], [true, 7, true]);
 	board.connect(new PassThrough().on("data", (line) => sent.push(...String(line).trim().split("\n"))));
-	assert.deepEqual(
-		sent.map((line) => JSON.parse(String(line))),
-		changed,
-	);
+	const messages = sent.map((line) => JSON.parse(String(line)));
+	assert.deepEqual(messages, changed);
 });
 
 test("rejects inputs that the board or QEMU lacks, with the reason", () => {

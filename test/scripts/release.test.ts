@@ -60,10 +60,8 @@ describe("release", () => {
 		const folder = await temporaryDirectory(t);
 		const versions = ["1.2.0", "1.1.0", "1.0.0"];
 		await Promise.all(versions.map((version) => addRelease(folder, release(version))));
-		assert.deepEqual(
-			(await readCatalog(folder)).releases.map(({ version }) => version),
-			versions,
-		);
+		const released = (await readCatalog(folder)).releases.map(({ version }) => version);
+		assert.deepEqual(released, versions);
 	});
 
 	test("may have signed images, identified by all of their bytes", async (t) => {
@@ -126,10 +124,8 @@ describe("release", () => {
 			latest.push((await addRelease(folder, release(version, { channel }))).latest);
 		assert.deepEqual(latest, ["1.9.0", "1.9.0", "1.9.0", "1.9.1"]);
 		const { releases } = await readCatalog(folder);
-		assert.deepEqual(
-			releases.map(({ channel }) => channel),
-			["stable", "beta", "stable", undefined],
-		);
+		const channels = releases.map(({ channel }) => channel);
+		assert.deepEqual(channels, ["stable", "beta", "stable", undefined]);
 	});
 
 	for (const [name, rejected, reason] of [
@@ -217,10 +213,8 @@ describe("patches of a release", () => {
 		const { releases } = await addRelease(folder, release("1.11.0", { images }));
 		assert.deepEqual(await readCatalog(folder), { schema: 1, latest: "1.11.0", releases });
 		for (const { model, path, size, sha256, patches = [] } of releases[0]?.images ?? []) {
-			assert.deepEqual(
-				patches.map((patch) => patch.from_version),
-				["1.10.0", "1.2.0", "1.1.0"],
-			);
+			const fromVersions = patches.map((patch) => patch.from_version);
+			assert.deepEqual(fromVersions, ["1.10.0", "1.2.0", "1.1.0"]);
 			for (const patch of patches) {
 				const bytes = await readFile(onDisk(folder, patch.path));
 				assert.equal(patch.path, path.replace(".bin", `.from-v${patch.from_version}.patch`));

@@ -41,10 +41,8 @@ describe("npm run rollout", () => {
 		assert.match(printed, /then the rest, 3 at a time, pauses at 10% failures\.\n/);
 		assert.match(printed, /Rollout 1\.4\.0-[0-9a-f]{6} started\./);
 		assert.match(printed, /\nFinished {2}\[#{24}\] {2}100 % {2}4 updated, 1 already up to date\n$/);
-		assert.deepEqual(
-			fleet.map(({ commands }) => commands.length),
-			[1, 1, 1, 1, 0],
-		);
+		const counts = fleet.map(({ commands }) => commands.length);
+		assert.deepEqual(counts, [1, 1, 1, 1, 0]);
 		const [id = ""] = await rolloutIds(url);
 		assert.ok(printed.includes(id), `the output lacks ${id}: ${printed}`);
 	});

@@ -16,8 +16,6 @@ test("a retry also resumes a rollout that failures have paused", async (t) => {
 	});
 	const gateway = new GatewayClient(`http://127.0.0.1:${await listen(t, server)}`);
 	for (let turn = 0; turn < 2; turn += 1) await act(gateway, "a", "retry");
-	assert.deepEqual(
-		asked.map((url) => url.slice("/api/rollouts/a/".length)),
-		["retry", "resume", "retry"],
-	);
+	const commands = asked.map((url) => url.slice("/api/rollouts/a/".length));
+	assert.deepEqual(commands, ["retry", "resume", "retry"]);
 });

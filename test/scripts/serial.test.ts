@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { SerialPort } from "../../scripts/boards/serial.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
-import { eventually } from "../support/eventually.js";
+import { eventually, waitUntil } from "../support/eventually.js";
 import { openSerialLine, serialLineMissing } from "../support/serial-line.js";
 
 test("reads a board's lines with any chunking, and sends it lines", {
@@ -19,10 +19,7 @@ test("reads a board's lines with any chunking, and sends it lines", {
 	board.print(rest.subarray(0, 1));
 	board.print(rest.subarray(1));
 	board.print("two\nthree\r\nunfinished");
-	await eventually(
-		() => lines.length,
-		(count) => count === 3,
-	);
+	await waitUntil(() => lines.length === 3);
 	assert.deepEqual(lines, ["Wi-Fi: Küche", "two", "three"]);
 	port.write("play");
 	await eventually(board.heard, (heard) => heard === "play\n");
@@ -52,24 +49,15 @@ test("reopens a port that disappears while its board restarts", {
 	const port = SerialPort.open({ path, onLine: (line) => lines.push(line) });
 	onEnd(t, () => port.close());
 	first.print("before\n");
-	await eventually(
-		() => lines.length,
-		(count) => count === 1,
-	);
+	await waitUntil(() => lines.length === 1);
 	await unlink(path);
 	await first.unplug();
-	await eventually(
-		() => port.isOpen,
-		(isOpen) => !isOpen,
-	);
+	await waitUntil(() => !port.isOpen);
 	port.write("lost");
 	await symlink(second.path, path);
 	await eventually(() => port.isOpen, Boolean);
 	second.print("after\n");
-	await eventually(
-		() => lines.length,
-		(count) => count === 2,
-	);
+	await waitUntil(() => lines.length === 2);
 	assert.deepEqual(lines, ["before", "after"]);
 	assert.equal(second.heard(), "");
 });

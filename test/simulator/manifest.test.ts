@@ -52,10 +52,8 @@ test("preloads every module of TLS", () => {
 	const preloaded = preload
 		.map((name: string) => modules[name])
 		.filter((file: string) => file.startsWith("./"));
-	assert.deepEqual(
-		preloaded.sort(),
-		modulesIn("hosts/moddable/tls").map((name) => `./${name}`),
-	);
+	const expected = modulesIn("hosts/moddable/tls").map((name) => `./${name}`);
+	assert.deepEqual(preloaded.sort(), expected);
 });
 
 test("clears every setting in the last manifest, so that values from the SDK's manifests are not mistaken for the command line's", () => {

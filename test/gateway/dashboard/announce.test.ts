@@ -98,10 +98,8 @@ describe("announcement results", () => {
 		const plays = new Job<Play>({ title: "Dinner", kind: playKind, createdAt: "", cancel: () => {} });
 		plays.merge([play("a", "playing"), play("b", "waiting"), play("c", "ready")]);
 		plays.merge([play("c", "failed"), play("b", "played")]);
-		assert.deepEqual(
-			plays.parts.map(({ deviceId }) => deviceId),
-			["c", "a", "b"],
-		);
+		const deviceIds = plays.parts.map(({ deviceId }) => deviceId);
+		assert.deepEqual(deviceIds, ["c", "a", "b"]);
 		assert.equal(plays.text, "1 failed, 1 playing, 1 played");
 		assert.equal(plays.isRunning, true);
 		plays.merge([play("a", "stopped")]);

@@ -33,10 +33,8 @@ test("shows one row for a cause with crashes of several devices and versions", (
 	const reported = groupIssues({ entries: [], causes: [{ ...cause, message: "i2s write timed out" }] }, now);
 	assert.deepEqual(reported.map(titleOf), ["i2s write timed out in onButton"]);
 	assert.equal(detailOf(found), "New crash · 2 devices · 1.3.0, 1.4.0");
-	assert.deepEqual(
-		found.issues.map(({ id }) => id),
-		["dev-1-a1b2c3", "dev-1-a1b2c4"],
-	);
+	const ids = found.issues.map(({ id }) => id);
+	assert.deepEqual(ids, ["dev-1-a1b2c3", "dev-1-a1b2c4"]);
 });
 
 test("names a crash without frames or message by its type", () => {
@@ -103,8 +101,6 @@ test("lists a paused rollout, not a running one", () => {
 
 test("counts a dismissed cause as dismissed", () => {
 	const rows = groupIssues({ entries: [], causes: [{ ...cause, seen: true }] }, now);
-	assert.deepEqual(
-		rows.map(({ seen }) => seen),
-		[true],
-	);
+	const seen = rows.map(({ seen }) => seen);
+	assert.deepEqual(seen, [true]);
 });

@@ -27,10 +27,8 @@ test("counts all devices of a job, including those without a frame", () => {
 	});
 	assert.equal(job.text, "1 failed, 2 done");
 	assert.equal(job.isRunning, false);
-	assert.deepEqual(
-		job.parts.map(({ deviceId }) => deviceId),
-		["b", "a", "c"],
-	);
+	const deviceIds = job.parts.map(({ deviceId }) => deviceId);
+	assert.deepEqual(deviceIds, ["b", "a", "c"]);
 	assert.deepEqual(Object.keys(commandKind.words), [...commandStates], "order of the gateway");
 });
 

@@ -357,10 +357,8 @@ describe("update targets of a device", () => {
 			],
 		);
 		const query = { ...noQuery, state: "outdated" } as const;
-		assert.deepEqual(
-			select(models, query, findUpdate).map(({ key }) => key),
-			["a", "c", "d"],
-		);
+		const keys = select(models, query, findUpdate).map(({ key }) => key);
+		assert.deepEqual(keys, ["a", "c", "d"]);
 		const { states } = tally(models, noQuery, findUpdate);
 		assert.equal(states.find(({ value }) => value === "outdated")?.count, 3);
 	});

@@ -62,10 +62,8 @@ describe("dashboard files", () => {
 		assert.match(String(headers["content-type"]), /^application\/manifest\+json/);
 		const { name, start_url, display, icons } = JSON.parse(body.toString());
 		assert.deepEqual([name, start_url, display], ["Device gateway", "./", "standalone"]);
-		assert.deepEqual(
-			icons.map(({ purpose = "any" }) => purpose),
-			["any", "any maskable"],
-		);
+		const purposes = icons.map(({ purpose = "any" }) => purpose);
+		assert.deepEqual(purposes, ["any", "any maskable"]);
 		for (const { src, type, sizes } of icons) {
 			const icon = await get(`${url}/${src}`);
 			assert.deepEqual([icon.status, icon.headers["content-type"]], [200, type]);
@@ -100,10 +98,8 @@ describe("dashboard files", () => {
 		const { headers, body } = await get(`${url}/`);
 		const policy = String(headers["content-security-policy"]);
 		const inline = [...body.toString().matchAll(/<(script|style)[^>]*>(.*?)<\/\1>/gs)];
-		assert.deepEqual(
-			inline.map(([, name]) => name),
-			["script", "style", "script"],
-		);
+		const elements = inline.map(([, name]) => name);
+		assert.deepEqual(elements, ["script", "style", "script"]);
 		for (const [, name, text = ""] of inline) {
 			const hash = createHash("sha256").update(text).digest("base64");
 			const sources = policy.split(";").find((directive) => directive.startsWith(`${name}-src`));

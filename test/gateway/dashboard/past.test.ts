@@ -55,10 +55,8 @@ describe("device history", () => {
 		series.setPast(pastOf([-60, null, -50]), now);
 		assert.deepEqual(most(series), [-60, null, -50]);
 		assert.deepEqual(least(series), [-65, null, -55]);
-		assert.deepEqual(
-			series.rows.map(({ heap }) => heap),
-			[[100, 100], null, [100, 100]],
-		);
+		const heaps = series.rows.map(({ heap }) => heap);
+		assert.deepEqual(heaps, [[100, 100], null, [100, 100]]);
 		series.add(reportWith(-70), now + 5000);
 		assert.deepEqual(most(series), [-60, null, -50, -70]);
 		assert.deepEqual(least(series).at(-1), -70);
@@ -77,10 +75,8 @@ describe("device history", () => {
 		assert.deepEqual(most(series), [-50, -51]);
 		series.add(reportWith(-52), now + 60_000);
 		assert.deepEqual(most(series), [-50, -51, null, -52]);
-		assert.deepEqual(
-			series.rows.slice(1).map(({ time }) => time - now / 1000),
-			[19, 20, 60],
-		);
+		const times = series.rows.slice(1).map(({ time }) => time - now / 1000);
+		assert.deepEqual(times, [19, 20, 60]);
 		const away = new Series();
 		away.setPast(pastOf([-50, null]), now);
 		away.add(reportWith(-51), now + 60_000);
@@ -135,10 +131,8 @@ describe("plot", () => {
 	});
 
 	test("expands for values outside its usual range", () => {
-		assert.deepEqual(
-			plot([-30, 0, 0, 0, 180]).ticks.map(({ value }) => value),
-			[-100, 0, 100, 200],
-		);
+		const ticks = plot([-30, 0, 0, 0, 180]).ticks.map(({ value }) => value);
+		assert.deepEqual(ticks, [-100, 0, 100, 200]);
 	});
 
 	test("is labeled with at most six round times of day", () => {

@@ -105,13 +105,11 @@ describe("subscription", () => {
 		need("asked");
 		subscription.ensure("asked");
 		subscription.ensure("asked");
-		assert.deepEqual(
-			[sent, followed],
-			[
-				["", "asked"],
-				[0, 1],
-			],
-		);
+		const found = [sent, followed];
+		assert.deepEqual(found, [
+			["", "asked"],
+			[0, 1],
+		]);
 	});
 
 	test("is resent after a rejection", async () => {

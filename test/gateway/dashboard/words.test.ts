@@ -47,10 +47,8 @@ describe("report text", () => {
 test("describes the health of a device", () => {
 	assert.equal(resetText("POWERON_RESET"), "power on");
 	assert.equal(resetText("NEW_KIND_RESET"), "new kind reset");
-	assert.deepEqual(
-		[7, 8, 19, 20].map((kib) => memoryText(kib * 1024)),
-		["low", "tight", "tight", "fine"],
-	);
+	const memory = [7, 8, 19, 20].map((kib) => memoryText(kib * 1024));
+	assert.deepEqual(memory, ["low", "tight", "tight", "fine"]);
 	assert.deepEqual([-50, -60, -70, -85].map(signalText), ["strong", "good", "fair", "weak"]);
 	const at = "2026-11-20T12:00:00.000Z";
 	const update = { at, kind: "update", reason: "rolled_back", version: "1.4.0" } as const;

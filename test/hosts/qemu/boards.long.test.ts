@@ -144,10 +144,8 @@ async function testStart(t: TestContext, { rig, connection }: Device, model: Mod
 		const expected =
 			/esp_eth|multicast filter|GPIO isr service already installed|ledc_timer_pause.*LEDC is not initialized/;
 		const errors = rig.serial.split("\n").filter((line) => /^E \(|Guru|abort\(|panic/.test(line));
-		assert.deepEqual(
-			errors.filter((line) => !expected.test(line)),
-			[],
-		);
+		const unexpected = errors.filter((line) => !expected.test(line));
+		assert.deepEqual(unexpected, []);
 	});
 
 	await t.test("starts the codec with the registers of its data sheet", () => {
@@ -167,10 +165,8 @@ async function testStart(t: TestContext, { rig, connection }: Device, model: Mod
 			});
 			// A dark frame is part of both flashing states.
 			const order = shown.flatMap((names) => (names.length === 1 ? names : []));
-			assert.deepEqual(
-				order.filter((state, at) => state !== order[at - 1]),
-				states,
-			);
+			const changes = order.filter((state, at) => state !== order[at - 1]);
+			assert.deepEqual(changes, states);
 		},
 	);
 }
@@ -454,10 +450,8 @@ async function testSensors(t: TestContext, device: Device): Promise<void> {
 		await rig.until(({ ring }) => ring !== undefined && brightnessOf(ring) <= brightnessOf(target ?? "") + 1);
 		const steps = rig.shown.map(brightnessOf);
 		assert.ok(steps.length >= 10, `${steps}`);
-		assert.deepEqual(
-			steps,
-			steps.toSorted((a, b) => b - a),
-		);
+		const sorted = steps.toSorted((a, b) => b - a);
+		assert.deepEqual(steps, sorted);
 		await device.command({ command: "set_auto_brightness", value: false });
 		await device.command({ command: "set_led", value: "rainbow" });
 	});

@@ -10,7 +10,7 @@ import { WebSocketServer } from "ws";
 import type { Crash } from "../../../device/protocol/messages.js";
 import { Authority, type Certificate } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
-import { eventually } from "../../support/eventually.js";
+import { eventually, waitUntil } from "../../support/eventually.js";
 import { rewritten } from "../../support/images.js";
 import { listen } from "../../support/ports.js";
 import { qemuOrReason, testMachine, whyMissing } from "../../support/programs.js";
@@ -205,10 +205,7 @@ describe("on an emulated ESP32-S3", { skip, concurrency: 2 }, () => {
 		const phases: Readonly<Record<string, (version: string) => Promise<void>>> = {
 			"the download": async () => {
 				const end = server.requests + random.between(1, blocks);
-				await eventually(
-					() => server.requests,
-					(requests) => requests >= end,
-				);
+				await waitUntil(() => server.requests >= end);
 			},
 			"the verification": () =>
 				frames(

@@ -186,11 +186,8 @@ device/protocol/models.ts: board(16, …) for PROTO-1`,
 describe("bring-up", { concurrency: 4 }, () => {
 	test("passes a board that matches its pins.ts and changes nothing", async (t) => {
 		const { results, text, changes: changed } = await bringUp(t, {});
-		assert.deepEqual(
-			outcomes(results).filter((line) => !line.endsWith(" passed")),
-			[],
-			text,
-		);
+		const failed = outcomes(results).filter((line) => !line.endsWith(" passed"));
+		assert.deepEqual(failed, [], text);
 		assert.equal(results.length, 10);
 		assert.equal(changed, "");
 	});
@@ -204,10 +201,8 @@ describe("bring-up", { concurrency: 4 }, () => {
 		test(`diagnoses ${faults.map(([step, name]) => `${step}: ${name}`).join("; ")}`, async (t) => {
 			const steps = faults.map(([step]) => step);
 			const { results, changes: changed } = await bringUp(t, { ...board, steps });
-			assert.deepEqual(
-				outcomes(results),
-				steps.map((step) => `${step} failed`),
-			);
+			const failures = steps.map((step) => `${step} failed`);
+			assert.deepEqual(outcomes(results), failures);
 			for (const [index, [, , says]] of faults.entries())
 				assert.match(results[index]?.notes.join("\n") ?? "", says);
 			assert.equal(changed, expected);
@@ -261,8 +256,6 @@ test("hosts/README.md lists the open questions of each step in their order", () 
 	const readme = readFileSync(new URL("../../../../hosts/README.md", import.meta.url), "utf8");
 	const [list] = readme.split("### What only a board can tell").at(-1)?.split("\n## ") ?? [];
 	const listed = Array.from(list?.matchAll(/^\| `(\w+)` \|/gm) ?? [], ([, name]) => name);
-	assert.deepEqual(
-		listed,
-		steps.map(({ name }) => name),
-	);
+	const known = steps.map(({ name }) => name);
+	assert.deepEqual(listed, known);
 });

@@ -103,10 +103,8 @@ describe("simulated flash", () => {
 			assert.throws(() => flash.read(0, 1), PowerCut);
 			assert.throws(() => flash.write(0, Uint8Array.of(0)), PowerCut);
 			flash.powerOn();
-			assert.deepEqual(
-				[...flash.read(0, 4)].map((byte) => byte & 1),
-				expected,
-			);
+			const bits = [...flash.read(0, 4)].map((byte) => byte & 1);
+			assert.deepEqual(bits, expected);
 		});
 
 	test("is the same after its file was reopened", (t) => {

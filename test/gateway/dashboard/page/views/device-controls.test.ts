@@ -123,13 +123,9 @@ describe("page of a device", () => {
 		const page = await show(t);
 		const links = page.within("navigation").all("link");
 		const addresses = ["", "/firmware", "/settings", "/diagnostics"].map((part) => `#/devices/a${part}`);
-		assert.deepEqual(
-			links.map((link) => link.getAttribute("href")),
-			addresses,
-		);
-		assert.deepEqual(
-			links.map((link) => link.getAttribute("aria-current")),
-			["page", null, null, null],
-		);
+		const hrefs = links.map((link) => link.getAttribute("href"));
+		assert.deepEqual(hrefs, addresses);
+		const current = links.map((link) => link.getAttribute("aria-current"));
+		assert.deepEqual(current, ["page", null, null, null]);
 	});
 });

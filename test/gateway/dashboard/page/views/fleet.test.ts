@@ -92,10 +92,8 @@ describe("home", () => {
 		await page.enter("Volume of Kitchen", 100);
 		await page.advance(200);
 		await confirm({ a: 100, b: 50 });
-		assert.deepEqual(
-			page.app.toasts.all.map(([, { text }]) => text),
-			["Volume of 2 devices set"],
-		);
+		const texts = page.app.toasts.all.map(([, { text }]) => text);
+		assert.deepEqual(texts, ["Volume of 2 devices set"]);
 		page.gateway.takeCommands();
 		page.app.toasts.undo();
 		await page.advance();
