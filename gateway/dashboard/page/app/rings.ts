@@ -117,11 +117,7 @@ function stillTimeMs(appearance: RingAppearance | undefined): number {
 }
 
 /** Colors that the firmware would set. */
-function colorsOf(
-	length: number,
-	{ state, brightness, light }: RingAppearance,
-	timeMs: number,
-): readonly number[] {
+function colorsOf(length: number, { state, brightness, light }: RingAppearance, timeMs: number): number[] {
 	const colors = new Array<number>(length).fill(0);
 	const strip: PixelStrip = {
 		length,

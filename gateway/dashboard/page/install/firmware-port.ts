@@ -82,12 +82,7 @@ export class FirmwarePort {
 		const id = command.deviceInformation;
 		const again = setInterval(() => this.#writeCommand(id).catch(() => {}), repeatMs);
 		try {
-			const [[firmware, , , deviceId = ""] = []] = await this.#request(
-				id,
-				new Uint8Array(),
-				undefined,
-				startMs,
-			);
+			const [[firmware, , , deviceId = ""] = []] = await this.#request(id, undefined, undefined, startMs);
 			if (firmware === firmwareName) return deviceId;
 			throw new InstallError("not_set_up", `The board runs different firmware: ${firmware}.`);
 		} finally {

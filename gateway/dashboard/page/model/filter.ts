@@ -140,11 +140,7 @@ export function unfiltered({ sort, isDescending, layout }: Query): Query {
 }
 
 /** Entries that match `query`, in its order. */
-export function select(
-	entries: readonly Entry[],
-	query: Query,
-	findUpdate: FindUpdate = noUpdate,
-): readonly Entry[] {
+export function select(entries: readonly Entry[], query: Query, findUpdate = noUpdate): readonly Entry[] {
 	const { order } = sortKinds[query.sort];
 	const sign = query.isDescending ? -1 : 1;
 	const isByName = query.sort === "name";

@@ -24,10 +24,7 @@ export interface Firmware {
  * Lists installable firmware: the releases in the catalog's order, then the upload.
  * @param catalog see `offeredReleases`
  */
-export function firmwareOf(
-	catalog: Catalog | undefined,
-	upload: UploadStatus | undefined,
-): readonly Firmware[] {
+export function firmwareOf(catalog?: Catalog, upload?: UploadStatus): readonly Firmware[] {
 	const releases = (catalog?.releases ?? []).map((release) => ({
 		selector: release.version,
 		version: release.version,
@@ -99,7 +96,7 @@ export type FindUpdate = (entry: Entry) => Firmware | undefined;
  * Prereleases and a release that the device rolled back are not offered.
  */
 export function updatesOf(catalog: Catalog | undefined): FindUpdate {
-	const releases = firmwareOf(catalog, undefined)
+	const releases = firmwareOf(catalog)
 		.filter(({ channel, images }) => images.length > 0 && channel === stable)
 		.sort((a, b) => compare(b.selector, a.selector));
 	// Cached, since thousands of devices have the same model, chip and version.

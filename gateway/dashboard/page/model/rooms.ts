@@ -64,11 +64,7 @@ export function grouped<K, V>(values: readonly V[], keyOf: (value: V) => K): Map
 }
 
 /** Effective quiet hours: those of a device, of its room, or of all devices. @param room undefined for devices without one */
-export function quietOf(
-	all: readonly QuietHours[],
-	room: string | undefined,
-	device?: string,
-): QuietHours | undefined {
+export function quietOf(all: readonly QuietHours[], room?: string, device?: string): QuietHours | undefined {
 	return (
 		all.find(({ targets }) => device !== undefined && targets.device === device) ??
 		all.find(({ targets }) => room !== undefined && targets.room === room) ??

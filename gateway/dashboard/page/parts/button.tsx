@@ -28,17 +28,8 @@ interface ButtonProps {
 }
 
 export function Button(props: ButtonProps) {
-	const {
-		look = "",
-		label,
-		action,
-		isChange = action !== undefined,
-		isPressed,
-		isOpen,
-		question = false,
-		onClick,
-		children,
-	} = props;
+	const { look = "", label, action, isPressed, isOpen, question, onClick, children } = props;
+	const { isChange = action !== undefined } = props;
 	const mayChange = useMayChange(action);
 	const denial = useDenial(action);
 	const disabled = props.disabled || (isChange && !mayChange);

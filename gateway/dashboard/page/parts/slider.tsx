@@ -47,17 +47,8 @@ interface Touch {
 }
 
 export function Slider(props: SliderProps) {
-	const {
-		label,
-		value,
-		isInline = false,
-		isOff = false,
-		isMuted,
-		onChange,
-		sentEveryMs = dragMs,
-		children,
-	} = props;
-	const { range: [min, max] = [0, 100], unit = "" } = props;
+	const { label, value, isInline, isOff, isMuted, onChange, sentEveryMs = dragMs, children } = props;
+	const { range: [min, max] = [0, 100], unit = "", limit, tooltip } = props;
 	const id = useId();
 	const [waiting, setWaiting] = useState<number>();
 	const touch = useRef<Touch | undefined>(undefined);
@@ -118,12 +109,12 @@ export function Slider(props: SliderProps) {
 	};
 	return (
 		<div
-			data-limited={props.limit !== undefined}
+			data-limited={limit !== undefined}
 			class={`${isInline ? "volume" : "control"} ${waiting === undefined ? (isMuted ? "muted" : "") : "moving"}`}
-			title={props.tooltip}
+			title={tooltip}
 			style={{
 				"--at": `${((shown ?? min) - min) / (max - min)}`,
-				"--limit": `${((props.limit ?? max) - min) / (max - min)}`,
+				"--limit": `${((limit ?? max) - min) / (max - min)}`,
 			}}
 		>
 			{!isInline && <label for={id}>{label}</label>}

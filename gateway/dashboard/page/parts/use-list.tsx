@@ -71,11 +71,7 @@ export function useList<E extends HTMLElement>(options: ListOptions) {
 	};
 }
 
-function itemsIn(
-	keys: readonly string[],
-	{ columns, first, end }: Frame,
-	active: string | undefined,
-): readonly Item[] {
+function itemsIn(keys: readonly string[], { columns, first, end }: Frame, active?: string): readonly Item[] {
 	const [from, to] = [first * columns, end * columns];
 	const items = keys.slice(from, to).map((key, place) => ({ key, index: from + place }));
 	const index = active === undefined ? -1 : keys.indexOf(active);

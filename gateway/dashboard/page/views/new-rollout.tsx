@@ -242,11 +242,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 	}
 
 	function namesOf(): string {
-		return (
-			[...given]
-				.slice(0, 3)
-				.map((key) => nameIn(fleet, key))
-				.join(", ") + (given.size > 3 ? "…" : "")
-		);
+		const names = [...given].slice(0, 3).map((key) => nameIn(fleet, key));
+		return `${names.join(", ")}${given.size > 3 ? "…" : ""}`;
 	}
 }

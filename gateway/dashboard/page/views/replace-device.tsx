@@ -31,7 +31,7 @@ export function ReplaceButton({ entry }: { readonly entry: Entry }) {
 
 function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly onClosed: () => void }) {
 	const { fleet } = useApp();
-	const { key, session } = entry;
+	const { key } = entry;
 	const candidates = fleet.all().filter((one) => one.key !== key && one.session.deviceId !== null);
 	const [typed, setTyped] = useState(() => likelyKey(candidates, entry));
 	const chosen = candidates.find((one) => [one.key, one.session.name].includes(typed.trim()));
@@ -56,7 +56,7 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 				onInput={setTyped}
 				known={candidates.filter(isNew).map((one) => one.key)}
 				problem={typed && !chosen ? "Device not found. A new device must connect first." : undefined}
-				hint={chosen ? describe(chosen, session.model) : "ID or name."}
+				hint={chosen ? describe(chosen, entry) : "ID or name."}
 			/>
 			<p>
 				The new device takes over name, room, tags, note, volume, brightness, haptics, quiet hours, schedules
@@ -78,13 +78,10 @@ function likelyKey(all: readonly Entry[], { session: { model } }: Entry): string
 	return only && !other ? only.key : "";
 }
 
-function describe(
-	{ session: { model, connected, name } }: Entry,
-	oldModel: Entry["session"]["model"],
-): string {
+function describe({ session: { model, connected, name } }: Entry, { session: old }: Entry): string {
 	const facts = [`${model ?? "Unknown model"}, ${connected ? "connected" : "offline"}`];
 	if (name !== undefined) facts.push(`now called ${name}`);
-	if (model !== oldModel) facts.push(`the old device is ${oldModel}: unsupported settings are omitted`);
+	if (model !== old.model) facts.push(`the old device is ${old.model}: unsupported settings are omitted`);
 	return `${facts.join(", ")}.`;
 }
 
