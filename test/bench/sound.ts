@@ -5,10 +5,9 @@
 
 import { setTimeout } from "node:timers/promises";
 import type { AnnouncementRequest } from "../../gateway/api/announcement.js";
-import { createClient } from "../../gateway/api/client/request.js";
+import { clientOf } from "../support/call.js";
 import type { Owner } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
-import { bearer } from "../support/gateway-settings.js";
 import { whyMissing } from "../support/programs.js";
 import { bytesPerSecond, noise, wav } from "../support/sounds.js";
 import { type Child, start } from "./child.js";
@@ -33,21 +32,17 @@ export async function run(t: Owner): Promise<readonly Row[]> {
 	return [...(await measureStarts(t, gateway)), ...(await compareServing(t, gateway))];
 }
 
-function clientOf({ url, monitor }: Side) {
-	return createClient({ base: url, headers: bearer(monitor.token) });
-}
-
 /** Noise, because the start of silence would be inaudible. */
 function sound(seconds: number, seed?: number): Uint8Array<ArrayBuffer> {
 	return new Uint8Array(wav(noise(bytesPerSecond * seconds, seed)));
 }
 
 async function upload(gateway: Side, file: Uint8Array<ArrayBuffer>): Promise<string> {
-	return (await clientOf(gateway).request("POST /api/sounds", { query: { name: "bench" }, file })).id;
+	return (await clientOf(gateway.url).request("POST /api/sounds", { query: { name: "bench" }, file })).id;
 }
 
 async function measureStarts(t: Owner, gateway: Side): Promise<readonly Row[]> {
-	const { request } = clientOf(gateway);
+	const { request } = clientOf(gateway.url);
 	const id = await upload(gateway, sound(1, 2));
 	const long = await upload(gateway, sound(interruptedSeconds));
 	const all = Array.from({ length: together / inProcess }, (): Child<Players> => start(t, "load/players.ts"));

@@ -97,17 +97,17 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await click(page, "Install");
 		await joined(page);
 		const stored = readSettings(board.flash);
-		assert.deepEqual(
-			["ssid", "password", "ssid2", "password2", "gateway", "token"].map((each) => stored.get(each)),
-			[
-				"home",
-				"correct horse",
-				"workshop",
-				"staple battery",
-				`${url.replace("http", "ws")}/device`,
-				deviceTokenOf(deviceToken, deviceId),
-			],
+		const settings = ["ssid", "password", "ssid2", "password2", "gateway", "token"].map((each) =>
+			stored.get(each),
 		);
+		assert.deepEqual(settings, [
+			"home",
+			"correct horse",
+			"workshop",
+			"staple battery",
+			`${url.replace("http", "ws")}/device`,
+			deviceTokenOf(deviceToken, deviceId),
+		]);
 		assert.equal(board.startedFrom?.version, "1.1.0");
 		await click(page, "Name it");
 		await page.getByLabel("Name", { exact: true }).fill("Lobby speaker");

@@ -4,10 +4,8 @@ import { nextTime, readLater } from "../../scripts/say/times.js";
 
 test("npm run say parses a delay or a time", () => {
 	assert.equal(readLater(undefined, undefined), undefined);
-	assert.deepEqual(
-		["90s", "12m", "168h"].map((text) => readLater(text, undefined)),
-		[{ in: 90 }, { in: 720 }, { in: 604_800 }],
-	);
+	const times = ["90s", "12m", "168h"].map((text) => readLater(text, undefined));
+	assert.deepEqual(times, [{ in: 90 }, { in: 720 }, { in: 604_800 }]);
 	for (const text of ["", "12", "0m", "1.5h", "169h", "12 m", "-5m"])
 		assert.throws(
 			() => readLater(text, undefined),

@@ -67,9 +67,7 @@ test("rejects a path that is no serial port and names it", {
 }, async (t) => {
 	const path = join(await temporaryDirectory(t), "file");
 	await writeFile(path, "");
-	assert.throws(
-		() => SerialPort.open({ path, onLine: () => {} }),
-		new RegExp(`${path} cannot be configured as a serial port`),
-	);
+	const opened = () => SerialPort.open({ path, onLine: () => {} });
+	assert.throws(opened, new RegExp(`${path} cannot be configured as a serial port`));
 	assert.throws(() => SerialPort.open({ path: `${path}2`, onLine: () => {} }), /ENOENT/);
 });

@@ -64,10 +64,8 @@ test("two simulators of one model are two devices, and the first is the same the
 	const nameOf = ({ path }: SimulatorFolder) => relative(parent, path);
 	assert.deepEqual([first, second, other].map(nameOf), ["dev-1", "dev-1-2", "proto-1"]);
 	first.close();
-	assert.throws(
-		() => claim("PROTO-1", "mac"),
-		/^Error: A simulated PROTO-1 is already running, and another one would/,
-	);
+	const claimAgain = () => claim("PROTO-1", "mac");
+	assert.throws(claimAgain, /^Error: A simulated PROTO-1 is already running, and another one would/);
 	const again = claim("DEV-1", "mac");
 	assert.equal(nameOf(again), "dev-1");
 	// A killed process leaves its lock.

@@ -74,11 +74,8 @@ test("runs beside another run of the same project", async (t) => {
 	};
 	const runTests = await makeProject(t, files);
 	const runs = await Promise.all([runTests("waiting"), runTests("second")]);
-	assert.deepEqual(
-		runs.map(({ isDone }) => isDone),
-		[true, true],
-		runs.map(({ output }) => output).join("\n"),
-	);
+	const areDone = runs.map(({ isDone }) => isDone);
+	assert.deepEqual(areDone, [true, true], runs.map(({ output }) => output).join("\n"));
 });
 
 test("ends and names a quick test that takes too long, even in a synchronous loop", async (t) => {

@@ -1,7 +1,13 @@
 /** API requests to a running gateway as a monitor. */
 
 import assert from "node:assert/strict";
+import { createClient } from "../../gateway/api/client/request.js";
 import { bearer, monitorToken } from "./gateway-settings.js";
+
+/** @returns client of a gateway as a monitor, with types by route */
+export function clientOf(url: string) {
+	return createClient({ base: url, headers: bearer(monitorToken) });
+}
 
 /**
  * @param path below `/api/`

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { type TestContext, test } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import { restore } from "../../scripts/backup/restore.js";
-import { call } from "../support/call.js";
+import { call, clientOf } from "../support/call.js";
 import { eventually, waitUntil } from "../support/eventually.js";
 import { quickPlan } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
@@ -143,30 +143,27 @@ test("restores the stored backup of format 1, and a gateway continues from it", 
 	assert.equal(format, 1);
 	const { url, gateway } = await startWith(t, dataDir, releasesDir);
 	assert.deepEqual(gateway.tokens, { device: deviceToken, monitor: monitorToken });
-	const { devices } = await call<{ devices: { deviceId: string; name: string | null }[] }>(
-		url,
-		"GET",
-		"devices",
-	);
+	const { request } = clientOf(url);
+	const { devices } = await request("GET /api/devices");
 	assert.deepEqual(devices.map(({ deviceId }) => deviceId).sort(), ["dev-1-000000", "dev-1-000001"]);
 	const names = devices.map(({ name }) => name);
 	assert.ok(names.includes("Speaker"), `names: ${names}`);
 	const { crashes } = await call<{ crashes: unknown[] }>(url, "GET", "devices/dev-1-000001");
 	assert.equal(crashes.length, 1);
-	const { tokens } = await call<{ tokens: { name: string }[] }>(url, "GET", "tokens");
+	const { tokens } = await request("GET /api/tokens");
 	const tokenNames = tokens.map(({ name }) => name);
 	assert.deepEqual(tokenNames, ["monitor", "anna"]);
-	const { schedules } = await call<{ schedules: { name: string }[] }>(url, "GET", "schedules");
+	const { schedules } = await request("GET /api/schedules");
 	const scheduleNames = schedules.map(({ name }) => name);
 	assert.deepEqual(scheduleNames, ["Closing"]);
 	assert.match(JSON.stringify(await call(url, "GET", "quiet-hours")), /22:00/);
-	const { sounds } = await call<{ sounds: { id: string; name: string }[] }>(url, "GET", "sounds");
+	const { sounds } = await request("GET /api/sounds");
 	assert.equal(sounds[0]?.name, "Dinner");
 	const sound = await fetch(`${url}/sounds/${sounds[0]?.id}.wav`, { headers: bearer(monitorToken) });
 	assert.equal(sound.status, 200);
 	const { status } = await call<Rollout>(url, "GET", "rollouts/autumn");
 	assert.equal(status, "paused");
-	const { changes } = await call<{ changes: { what: string }[] }>(url, "GET", "audit");
+	const { changes } = await request("GET /api/audit");
 	const changed = changes.map(({ what }) => what);
 	assert.ok(changed.includes("PUT /api/rollouts/:id"), `changes: ${changed}`);
 });
@@ -178,7 +175,7 @@ test("the audit log lists a backup download, but not the check whether one is av
 	assert.equal(head.status, 200);
 	await download(url, join(folder, "backup.tar.gz"));
 	const { changes } = await eventually(
-		() => call<{ changes: { what: string }[] }>(url, "GET", "audit"),
+		() => clientOf(url).request("GET /api/audit"),
 		({ changes }) => changes.length > 0,
 	);
 	const audited = changes.map(({ what }) => what);

@@ -197,11 +197,8 @@ class World {
 				assert.equal(shown.get(sessionId), isConnected, "state sent to monitors");
 		}
 		for (const { problems } of this.nodes) assert.deepEqual(problems, []);
-		assert.equal(
-			new Set(truth.map((entry) => entry.split(" ")[0])).size,
-			truth.length,
-			"several sessions of a device",
-		);
+		const sessions = new Set(truth.map((entry) => entry.split(" ")[0])).size;
+		assert.equal(sessions, truth.length, "several sessions of a device");
 	}
 }
 

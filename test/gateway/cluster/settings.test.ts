@@ -24,10 +24,8 @@ test("reads NATS servers and the content of their files", async (t) => {
 });
 
 test("rejects an invalid address without showing its password", () => {
-	assert.throws(
-		() => nats.read({ NATS_URL: "nats://user:secret@" }),
-		({ name, message }) => name === "StartError" && !message.includes("secret"),
-	);
+	const read = () => nats.read({ NATS_URL: "nats://user:secret@" });
+	assert.throws(read, ({ name, message }) => name === "StartError" && !message.includes("secret"));
 });
 
 test("names an unreadable file", () => {

@@ -156,11 +156,8 @@ test("accepts commands at any gateway with the revision seen there", async (t) =
 		const answers = await Promise.all(
 			members.map((member) => member.call(method, `${rest}`, method === "PUT" ? quick : undefined)),
 		);
-		assert.deepEqual(
-			answers.map(({ status }) => status),
-			[expected, expected],
-			path,
-		);
+		const statuses = answers.map(({ status }) => status);
+		assert.deepEqual(statuses, [expected, expected], path);
 		assert.deepEqual(answers[0]?.body, answers[1]?.body);
 	}
 	assert.equal((await other.call("PUT", "Autumn", quick)).status, 422);

@@ -93,10 +93,8 @@ test("lists a paused rollout, not a running one", () => {
 	const rollout = (id: string, status: "running" | "paused") => ({ ...head, ...times, id, status });
 	const rollouts = [rollout("a", "running"), rollout("b", "paused")];
 	const rows = groupIssues({ entries: [], rollouts }, now);
-	assert.deepEqual(
-		rows.map((row) => [row.key, titleOf(row), row.seen]),
-		[["rollout b", "Rollout of 1.4.0 paused", false]],
-	);
+	const titles = rows.map((row) => [row.key, titleOf(row), row.seen]);
+	assert.deepEqual(titles, [["rollout b", "Rollout of 1.4.0 paused", false]]);
 });
 
 test("counts a dismissed cause as dismissed", () => {

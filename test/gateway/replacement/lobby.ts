@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { call } from "../../support/call.js";
+import { call, clientOf } from "../../support/call.js";
 import { eventually } from "../../support/eventually.js";
 import { quickPlan } from "../../support/released-fleet.js";
 import { writeReleases } from "../../support/releases.js";
@@ -86,24 +86,16 @@ export async function setUp(url: string): Promise<void> {
 
 /** Data of a device as created by `setUp`. */
 export async function possessions(url: string, deviceId: string) {
-	const devices = (await call<{ devices: readonly Shown[] }>(url, "GET", "devices")).devices;
-	const quiet = await call<{ quietHours: readonly { targets: { device?: string } }[] }>(
-		url,
-		"GET",
-		"quiet-hours",
-	);
-	const times = await call<{ schedules: readonly { name: string; do: object }[] }>(url, "GET", "schedules");
-	const { devices: steps } = await call<{ devices: readonly { deviceId: string; status: string }[] }>(
-		url,
-		"GET",
-		"rollouts/autumn/devices",
-	);
+	const { request } = clientOf(url);
+	const { devices } = await request("GET /api/devices");
+	const { quietHours } = await request("GET /api/quiet-hours");
+	const { schedules } = await request("GET /api/schedules");
+	const { devices: steps } = await request("GET /api/rollouts/:id/devices", { params: { id: "autumn" } });
 	return {
 		isKnown: devices.some((device) => device.deviceId === deviceId),
 		name: devices.find((device) => device.deviceId === deviceId)?.name,
-		quiet: quiet.quietHours.filter(({ targets }) => targets.device === deviceId).length,
-		schedules: times.schedules.filter((schedule) => JSON.stringify(schedule.do).includes(`"${deviceId}"`))
-			.length,
+		quiet: quietHours.filter(({ targets }) => targets.device === deviceId).length,
+		schedules: schedules.filter((schedule) => JSON.stringify(schedule.do).includes(`"${deviceId}"`)).length,
 		steps: steps.filter((step) => step.deviceId === deviceId).map(({ status }) => status),
 	};
 }

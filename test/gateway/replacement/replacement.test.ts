@@ -11,7 +11,7 @@ import { createReplacement } from "../../../gateway/replacement/extension.js";
 import { createRollouts } from "../../../gateway/rollouts/extension.js";
 import { createSchedules } from "../../../gateway/schedules/extension.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
-import { call } from "../../support/call.js";
+import { call, clientOf } from "../../support/call.js";
 import { diskWith, systemError } from "../../support/disk.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
 import { quickPlan } from "../../support/released-fleet.js";
@@ -171,9 +171,8 @@ describe("replacement board", () => {
 		await visit({ url, deviceId: next, version: "1.4.0" });
 		await call(url, "PUT", "rollouts/autumn", quickPlan());
 		const steps = async () => {
-			const { devices } = await call<{
-				devices: { deviceId: string; status: string; reason: string | null }[];
-			}>(url, "GET", "rollouts/autumn/devices");
+			const params = { id: "autumn" };
+			const { devices } = await clientOf(url).request("GET /api/rollouts/:id/devices", { params });
 			return Object.fromEntries(devices.map(({ deviceId, status, reason }) => [deviceId, [status, reason]]));
 		};
 		const installed = ["already_installed", null];

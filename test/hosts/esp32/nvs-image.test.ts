@@ -66,10 +66,8 @@ describe("NVS image", () => {
 		const value = "x".repeat(3900);
 		const values = { a: value, b: value, c: value };
 		assert.equal(readNvs(makeNvsImage({ byteLength: 0x4000, namespace, values }), namespace).size, 3);
-		assert.throws(
-			() => makeNvsImage({ byteLength: 0x3000, namespace, values }),
-			/do not fit into an NVS partition/,
-		);
+		const make = () => makeNvsImage({ byteLength: 0x3000, namespace, values });
+		assert.throws(make, /do not fit into an NVS partition/);
 	});
 
 	test("fills its pages to the last entry", () => {

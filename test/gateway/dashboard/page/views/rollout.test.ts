@@ -45,11 +45,8 @@ test("offers to review the failures that paused a rollout, with the room of each
 		},
 	);
 	const review = view.find("button", "Review 1 failed");
-	assert.deepEqual(
-		view.all("button").filter((button) => button.matches(".primary")),
-		[review],
-		"the only primary button",
-	);
+	const primary = view.all("button").filter((button) => button.matches(".primary"));
+	assert.deepEqual(primary, [review], "the only primary button");
 	await view.click("button", "Review 1 failed");
 	assert.equal(view.find("button", /^1 failed$/).getAttribute("aria-pressed"), "true");
 	assert.match(view.texts("listitem").join(), /CounterMainz.*no space/i);
