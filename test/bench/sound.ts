@@ -52,8 +52,9 @@ async function measureStarts(t: Owner, gateway: Side): Promise<readonly Row[]> {
 		const serials = Array.from({ length: inProcess }, (_, at) => (first + at).toString(16));
 		ids.push(...(await child.request("start", { ...gateway.device, serials })));
 	}
+	const listDevices = () => request("GET /api/devices");
 	await eventually(
-		() => request("GET /api/devices"),
+		listDevices,
 		({ devices: known }) => known.filter(({ connected }) => connected).length >= together,
 	);
 	// The startup chime must not be mistaken for the sound.

@@ -129,10 +129,8 @@ test("people and their access", { skip }, async (t) => {
 	await t.test("the link is renewed, and the viewer's access revoked at once", async (t) => {
 		await sees(await follow(t, invitation), "This link has expired.");
 		await admin.getByRole("button", { name: "New link", exact: true }).press("Enter");
-		const renewed = await eventually(
-			() => shownLink(admin),
-			(link) => link !== invitation,
-		);
+		const readLink = () => shownLink(admin);
+		const renewed = await eventually(readLink, (link) => link !== invitation);
 		await (await follow(t, renewed)).getByRole("navigation", { name: "Views" }).waitFor();
 		await admin.getByRole("dialog").getByRole("button", { name: "Done" }).press("Enter");
 		await admin.getByRole("button", { name: "Revoke Tom Groß" }).press("Enter");

@@ -133,10 +133,8 @@ test("the demo", { skip }, async (t) => {
 			await overview.getByText("sending").waitFor({ state: "detached" });
 			await play();
 			const expectedPeak = peak * 10 ** (decibels / 20);
-			await eventually(
-				async () => Number(await page.evaluate("loudest")),
-				(loudest) => Math.abs(loudest / expectedPeak - 1) < 0.15,
-			);
+			const readLoudest = async () => Number(await page.evaluate("loudest"));
+			await eventually(readLoudest, (loudest) => Math.abs(loudest / expectedPeak - 1) < 0.15);
 			await board.getByText("Silent").waitFor();
 		}
 		const [played]: Played[] = await page.evaluate("played");

@@ -109,10 +109,8 @@ test("a large fleet", { skip }, async (t) => {
 			await page.evaluate("scrollTo(0, 2000)");
 			const middle = `[...document.querySelectorAll("[data-key]")]
 				.find((row) => row.getBoundingClientRect().top > 200)?.dataset.key ?? null`;
-			const key = await eventually(
-				() => page.evaluate<string | null>(middle),
-				(found) => found !== null,
-			);
+			const readKey = () => page.evaluate<string | null>(middle);
+			const key = await eventually(readKey, (found) => found !== null);
 			const link = page.getByRole("link", { name: String(key), exact: true });
 			await link.click();
 			await page.getByRole("heading", { level: 1, name: "dev-1-" }).waitFor();

@@ -78,10 +78,8 @@ test("a home", { skip }, async (t) => {
 	await t.test("sets a room in proportion by a horizontal swipe, as its devices report", async () => {
 		await slider.scrollIntoViewIfNeeded();
 		await swipe(page, slider, 0.6, [-120, 4]);
-		const volume = await eventually(
-			() => volumesOf(right).at(-1) ?? 60,
-			(value) => value < 45 && Number.isFinite(value),
-		);
+		const readVolume = () => volumesOf(right).at(-1) ?? 60;
+		const volume = await eventually(readVolume, (value) => value < 45 && Number.isFinite(value));
 		await waitUntil(() => volumesOf(left).at(-1) === Math.round(volume / 3));
 		await slider.fill("30");
 		await left.receives({ command: "set_volume", value: 10 });

@@ -76,10 +76,8 @@ test("an outage", { skip }, async (t) => {
 		for (const each of both) await gatewayAway(each).waitFor({ state: "detached" });
 		await volume.and(page.locator(":enabled")).waitFor();
 		await page.getByText("sending").waitFor({ state: "detached" });
-		await eventually(
-			() => volume.inputValue(),
-			(value) => value === "80",
-		);
+		const readVolume = () => volume.inputValue();
+		await eventually(readVolume, (value) => value === "80");
 		assert.equal(page.url(), `${url}/${view}`);
 		await tab.getByText("1 of 2 connected").waitFor();
 		await other.connect();

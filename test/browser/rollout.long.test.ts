@@ -156,10 +156,8 @@ test("a rollout with failures", { skip }, async (t) => {
 
 	await t.test("retries what failed, waits for approval, and finishes", async () => {
 		await button(page, "Retry 2 failed").click();
-		await eventually(
-			() => fleet.reduce((offers, { commands }) => offers + commands.length, 0),
-			(offers) => offers === 5,
-		);
+		const countOffers = () => fleet.reduce((offers, { commands }) => offers + commands.length, 0);
+		await eventually(countOffers, (offers) => offers === 5);
 		for (const index of [1, 2]) await fleet[index]?.finish("updates");
 		await page.getByText("Group 2 waits for approval.").waitFor();
 		await button(page, "Approve next group").click();

@@ -85,14 +85,12 @@ test("a gateway restored from a backup during changes continues: devices return,
 	const late = fleet.filter((device) => startsOf(device) === 0).slice(0, 2);
 	await Promise.all(waiting.slice(0, 2).map((device) => device.finish("updates")));
 	await Promise.all(late.map(({ offered }) => offered));
-	await eventually(
-		() => call<Rollout>(url, "GET", "rollouts/autumn"),
-		({ counts }) => counts.succeeded >= 14,
-	);
+	const readRollout = () => call<Rollout>(url, "GET", "rollouts/autumn");
+	await eventually(readRollout, ({ counts }) => counts.succeeded >= 14);
 	// No device may be restarting when the gateway is lost.
 	await call(url, "POST", "rollouts/autumn/pause");
 	await eventually(
-		() => call<Rollout>(url, "GET", "rollouts/autumn"),
+		readRollout,
 		({ counts: { offered, downloading, rebooting, soaking } }) =>
 			offered + downloading + rebooting + soaking === waiting.length - 2,
 	);
@@ -113,10 +111,7 @@ test("a gateway restored from a backup during changes continues: devices return,
 	assert.equal(second.url, url);
 	for (const device of fleet) await device.connect();
 	await Promise.all(waiting.slice(2).map((device) => device.finish("updates")));
-	const { counts } = await eventually(
-		() => call<Rollout>(url, "GET", "rollouts/autumn"),
-		({ status }) => status === "finished",
-	);
+	const { counts } = await eventually(readRollout, ({ status }) => status === "finished");
 	// Devices updated after the backup receive no second command.
 	assert.equal(counts.succeeded + counts.already_installed, 30, JSON.stringify(counts));
 	assert.ok(counts.already_installed >= 2, JSON.stringify(counts));
@@ -174,10 +169,8 @@ test("the audit log lists a backup download, but not the check whether one is av
 	const head = await fetch(`${url}/api/backup`, { method: "HEAD", headers: bearer(monitorToken) });
 	assert.equal(head.status, 200);
 	await download(url, join(folder, "backup.tar.gz"));
-	const { changes } = await eventually(
-		() => clientOf(url).request("GET /api/audit"),
-		({ changes }) => changes.length > 0,
-	);
+	const readAudit = () => clientOf(url).request("GET /api/audit");
+	const { changes } = await eventually(readAudit, ({ changes }) => changes.length > 0);
 	const audited = changes.map(({ what }) => what);
 	assert.deepEqual(audited, ["GET /api/backup"]);
 });

@@ -130,10 +130,8 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 		};
 	runAll(t, devices);
 	const isOurs = ({ deviceId, connected }: Shown) => deviceId.startsWith("dev-1-00") && connected;
-	await eventually(
-		() => devicesOf(first),
-		(shown) => shown.filter(isOurs).length === devices.length,
-	);
+	const readDevices = () => devicesOf(first);
+	await eventually(readDevices, (shown) => shown.filter(isOurs).length === devices.length);
 	const errorThreshold = { percent: 100, minExecuted: 10_000 };
 	const plan = {
 		firmware: { version: "1.4.0" },
@@ -172,15 +170,11 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 			const isUpdated = ({ version }: ReconnectingDevice) => version === "1.4.0";
 			const updated = devices.filter(isUpdated).length;
 			const rename = () => first.call("PATCH", "devices/dev-1-000001", { name: "x" });
-			await eventually(
-				() => rename().then(String, String),
-				(answer) => answer.includes(" 503 "),
-			);
+			const readAnswer = () => rename().then(String, String);
+			await eventually(readAnswer, (answer) => answer.includes(" 503 "));
 			// Started updates end.
-			await eventually(
-				() => devices.filter(isUpdated).length,
-				(now) => now > updated && !devices.some(({ isUpdating }) => isUpdating),
-			);
+			const countUpdated = () => devices.filter(isUpdated).length;
+			await eventually(countUpdated, (now) => now > updated && !devices.some(({ isUpdating }) => isUpdating));
 			await assert.rejects(rename(), / 503 /);
 			for (const other of gateways) other.heal();
 		} else {
@@ -337,9 +331,9 @@ async function testSchedules(
 		await setTimeout(due + random.between(0, 700) - Date.now());
 		await victim.kill();
 		for (const other of others) other.resume();
-		const ended = await eventually(
-			() => first.call<{ schedules: readonly Schedule[] }>("GET", "schedules"),
-			({ schedules }) => schedules.every(({ last }) => last !== null),
+		const readSchedules = () => first.call<{ schedules: readonly Schedule[] }>("GET", "schedules");
+		const ended = await eventually(readSchedules, ({ schedules }) =>
+			schedules.every(({ last }) => last !== null),
 		);
 		for (const { id, last } of ended.schedules) {
 			assert.ok(last?.outcome === "done" || last?.outcome === "late", `${JSON.stringify(last)}, ${round}`);

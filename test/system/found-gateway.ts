@@ -86,10 +86,8 @@ test("a device without an address connects to the gateway that knows its token, 
 	await waitUntil(() => answered > 0);
 	const { port } = await startGateway(t, { PORT: "0" });
 	const address = `ws://10.99.1.1:${port}/device`;
-	await eventually(
-		() => device.setting("gateway"),
-		(known) => known === address,
-	);
+	const readSetting = () => device.setting("gateway");
+	await eventually(readSetting, (known) => known === address);
 	assert.match(traced.join(""), /^gateway connected/m);
 	assert.match(traced.join(""), /does not know this device's token/);
 	assert.equal(connections, 0, "the other gateway never got the token");
@@ -104,10 +102,8 @@ test("npm run device -- --discover connects to the gateway of its network", asyn
 	device.stdout?.on("data", (text) => {
 		output += text;
 	});
-	await eventually(
-		() => output,
-		(text) => text.includes("gateway connected"),
-	);
+	const readOutput = () => output;
+	await eventually(readOutput, (text) => text.includes("gateway connected"));
 	assert.ok(output.includes(`discovered gateway ws://10.99.1.1:${port}/device`), output);
 });
 
@@ -119,10 +115,8 @@ test("a gateway announces itself, responds in each network with its address ther
 		heard
 			.flatMap(({ type, answers = [] }) => (type === "response" ? answers : []))
 			.filter((record) => "ttl" in record && record.ttl === ttl);
-	await eventually(
-		() => textsOf(recordsWith(120)),
-		(texts) => texts.slice(0, 2).join() === "path=/device,tls=0",
-	);
+	const readTexts = () => textsOf(recordsWith(120));
+	await eventually(readTexts, (texts) => texts.slice(0, 2).join() === "path=/device,tls=0");
 	const announced = recordsWith(120).flatMap((record) => (record.type === "A" ? [record.data] : []));
 	assert.deepEqual([...new Set(announced)], ["10.99.1.1"]);
 
@@ -154,10 +148,8 @@ test("a gateway announces itself, responds in each network with its address ther
 
 	process.kill("SIGTERM");
 	await nextEvent(process, "exit");
-	await eventually(
-		() => recordsWith(0),
-		(records) => records.some(({ name }) => name === `hall-1.${service}`),
-	);
+	const readGoodbyes = () => recordsWith(0);
+	await eventually(readGoodbyes, (records) => records.some(({ name }) => name === `hall-1.${service}`));
 });
 
 test("devices get PUBLIC_URL if set, and MDNS=off is silent", async (t) => {
@@ -169,10 +161,8 @@ test("devices get PUBLIC_URL if set, and MDNS=off is silent", async (t) => {
 	await startGateway(t, { PUBLIC_URL: "https://gateway.example/hall" });
 	heard.length = 0;
 	const question = encode({ type: "query", questions: [{ name: service, type: "PTR" }] });
-	await eventually(
-		() => client.send(question, 5353, group),
-		() => heard.length > 0,
-	);
+	const ask = () => client.send(question, 5353, group);
+	await eventually(ask, () => heard.length > 0);
 	assert.deepEqual(textsOf(heard).slice(0, 2), ["path=/hall/device", "tls=1"]);
 	const ports = heard.flatMap((record) => (record.type === "SRV" ? [record.data.port] : []));
 	assert.deepEqual([...new Set(ports)], [443]);

@@ -77,10 +77,8 @@ const caddy: StartProxy = async (t, { port, gateway }) => {
 	startProgram(t, "caddy", ["run", "--adapter", "caddyfile", "--config", file], {
 		env: { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
 	});
-	return eventually(
-		() => readFile(join(folder, "caddy/pki/authorities/local/root.crt"), "utf8"),
-		(certificate) => certificate.includes("END CERTIFICATE"),
-	);
+	const readCertificate = () => readFile(join(folder, "caddy/pki/authorities/local/root.crt"), "utf8");
+	return eventually(readCertificate, (certificate) => certificate.includes("END CERTIFICATE"));
 };
 
 /** Runs a gateway without TLS behind a proxy. */
@@ -128,10 +126,8 @@ for (const [name, start, skip] of [
 	test(`${name} forwards devices, monitors, an image of 3 MB and a sound`, { skip }, async (t) => {
 		const { fleet, ask, open, ca } = await runProxied(t, start);
 		const headers = bearer(monitorToken);
-		const { body: setup } = await eventually(
-			() => ask("/api/device-setup", { headers }),
-			({ status }) => status === 200,
-		);
+		const readSetup = () => ask("/api/device-setup", { headers });
+		const { body: setup } = await eventually(readSetup, ({ status }) => status === 200);
 		const settings = { gateway: JSON.parse(setup).addresses[0], token: deviceToken, ca };
 		const { device, deviceId, report } = await fleet.powerOn("DEV-1", { settings, clock: "virtual" });
 		await report();

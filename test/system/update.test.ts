@@ -19,10 +19,8 @@ test(`installs ${updatesInARow} updates in a row, each into the other slot and c
 	await report();
 	for (const [index, version] of versions.entries()) {
 		await fleet.monitorClient.request({ type: "trigger_ota", targetId: deviceId, version });
-		const { health } = await passUntil(
-			device,
-			report((state) => state.system.firmware_version === version),
-		);
+		const updated = report((state) => state.system.firmware_version === version);
+		const { health } = await passUntil(device, updated);
 		assert.equal(health.reset_reason, "SW_RESET");
 		const { otaStatus } = await fleet.updateResult(deviceId);
 		assert.equal(otaStatus, "updated");

@@ -80,10 +80,11 @@ async function gainOfChime({ device, command, connection }: TimedDevice): Promis
 		({ audio }) => audio.current_track === "file:///chimes/startup",
 	);
 	const { gain } = device.board;
-	await passUntil(
-		device,
-		connection.next("state_report", ({ peripherals }) => peripherals.audio.player_state === "idle"),
+	const idle = connection.next(
+		"state_report",
+		({ peripherals }) => peripherals.audio.player_state === "idle",
 	);
+	await passUntil(device, idle);
 	return gain;
 }
 
@@ -123,10 +124,8 @@ test("limit ring and volume of a device, are stored once, survive a power cut an
 	assert.ok(bytes < 3072, `${bytes} bytes`);
 	await setQuiet(hours);
 
-	const begun = await passUntil(
-		device,
-		connection.next("state_report", ({ quiet }) => quiet?.until !== undefined),
-	);
+	const isQuiet = connection.next("state_report", ({ quiet }) => quiet?.until !== undefined);
+	const begun = await passUntil(device, isQuiet);
 	assert.deepEqual(begun.quiet, { id: "n1", until: new Date((now + 120) * 1000).toISOString() });
 	assert.ok(brightest(device) < bright / 4, `${brightest(device)} of ${bright}`);
 	assert.equal(await gainOfChime(timed), gainOf(20));

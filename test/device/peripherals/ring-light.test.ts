@@ -126,18 +126,14 @@ test("turns a light while a network sound is loaded and played", async (t) => {
 	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond)) });
 	const { device, connection, pass } = await powerOnDark(t, "DEV-1");
 	connection.send({ command: "play_sound", value: { id: "one", url: server.url } });
-	await passUntil(
-		device,
-		connection.next("sound_update", ({ state }) => state === "playing"),
-	);
+	const playing = connection.next("sound_update", ({ state }) => state === "playing");
+	await passUntil(device, playing);
 	const before = pixelsOf(device);
 	assert.notEqual(litOf(device), 0);
 	await pass(500);
 	assert.notDeepEqual(pixelsOf(device), before, "it turns");
-	await passUntil(
-		device,
-		connection.next("sound_update", ({ state }) => state === "played"),
-	);
+	const played = connection.next("sound_update", ({ state }) => state === "played");
+	await passUntil(device, played);
 	await pass(1);
 	assert.equal(litOf(device), 0);
 });

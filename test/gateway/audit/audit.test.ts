@@ -42,10 +42,8 @@ test("records changes without secrets, across a restart, but no rejections or re
 	const expectEntry = (what: string, after: object, deviceId: string | null = null, before?: object) =>
 		expected.unshift({ who: "anna", address: "127.0.0.1", deviceId, what, after, ...(before && { before }) });
 	const shownAt = async ({ api }: RunningGateway) => {
-		const { changes } = await eventually(
-			async () => (await api("GET", "/api/audit")).body,
-			({ changes }) => changes.length >= expected.length,
-		);
+		const readAudit = async () => (await api("GET", "/api/audit")).body;
+		const { changes } = await eventually(readAudit, ({ changes }) => changes.length >= expected.length);
 		return changes.map(({ at: _, ...change }: Readonly<Record<string, unknown>>) => change);
 	};
 

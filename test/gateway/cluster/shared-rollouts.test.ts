@@ -134,10 +134,8 @@ test("accepts commands at any gateway with the revision seen there", async (t) =
 	await other.call("PUT", "autumn", quick);
 	// The driver has advanced it; otherwise the revision may change before the next request.
 	const { call } = other;
-	const { body } = await eventually(
-		() => call("GET", "autumn"),
-		(response) => response.body.status === "running",
-	);
+	const readRollout = () => call("GET", "autumn");
+	const { body } = await eventually(readRollout, (response) => response.body.status === "running");
 	const headers = { "If-Match": `"${body.revision}"` };
 	for (const [command, expected] of [
 		["pause", 200],

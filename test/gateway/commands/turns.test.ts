@@ -11,9 +11,7 @@ test("yields the event loop during a job for a disconnected fleet", async (t) =>
 	const payload = { command: "set_volume", value: 40 };
 	const begun = await api("POST", "/api/commands", { targets: { devices }, payload });
 	assert.equal(begun.status, 202);
-	await eventually(
-		async () => (await api("GET", `/api/commands/${begun.body.id}`)).body,
-		({ endedAt }) => endedAt !== null,
-	);
+	const readJob = async () => (await api("GET", `/api/commands/${begun.body.id}`)).body;
+	await eventually(readJob, ({ endedAt }) => endedAt !== null);
 	assert.ok(turns.count >= devices.length, `${turns.count} turns`);
 });

@@ -150,10 +150,8 @@ for (const [manner, status] of [
 		const options = { dataDir: await temporaryDirectory(t) };
 		const first = await run(t, time, [receiver.hook()], options);
 		first.reject();
-		const { latest } = await eventually(
-			async () => (await first.hooks())[0],
-			(hook) => hook.latest !== null,
-		);
+		const readHook = async () => (await first.hooks())[0];
+		const { latest } = await eventually(readHook, (hook) => hook.latest !== null);
 		assert.deepEqual(latest, { at: "2026-11-27T12:00:00.000Z", status, problem: null });
 		await first.gateway.close();
 		const second = await run(t, time, [receiver.hook()], options);
