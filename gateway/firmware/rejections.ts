@@ -14,6 +14,10 @@ export interface UpdateRejection {
 	readonly isFinal?: true;
 }
 
+export interface RejectedUpdate {
+	readonly rejection: UpdateRejection;
+}
+
 export const inProgress: UpdateRejection = Object.freeze({
 	code: "ota_in_progress",
 	message: "An update of this device is in progress. Wait until it ends.",

@@ -7,7 +7,7 @@ import type { Catalog, Release, ReleaseImage } from "../api/firmware.js";
 import { errorCode, RejectedError, RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, type Fit, fits, ImageError } from "./image.js";
-import type { UpdateRejection } from "./rejections.js";
+import type { RejectedUpdate, UpdateRejection } from "./rejections.js";
 import { type FirmwareRepository, releaseAddress, type StoredImage, uploadPath } from "./repository.js";
 import type { Upload, UploadStore } from "./upload-store.js";
 
@@ -73,10 +73,7 @@ export class Selection {
 	 * @param version `latest`, `custom` or a semantic version; undefined: the latest release if it has an image for
 	 * this device, otherwise the upload
 	 */
-	async choose(
-		device: DeviceFit,
-		version: string | undefined,
-	): Promise<Choice | { rejection: UpdateRejection }> {
+	async choose(device: DeviceFit, version: string | undefined): Promise<Choice | RejectedUpdate> {
 		const { catalog, uploads } = this.#options;
 		if (version === "custom") return this.#chooseUpload(device);
 		const known = await catalog.read();
@@ -99,10 +96,7 @@ export class Selection {
 	 * @param requested `version` is `latest`, `custom` or a semantic version, ignored with a channel, whose latest
 	 * release is selected
 	 */
-	async pin({
-		version = "latest",
-		channel,
-	}: RequestedFirmware): Promise<Pinned | { rejection: UpdateRejection }> {
+	async pin({ version = "latest", channel }: RequestedFirmware): Promise<Pinned | RejectedUpdate> {
 		if (channel === undefined && version === "custom") {
 			const opened = await rejectUnusable(this.#options.repository.openUpload());
 			if ("rejection" in opened) return opened;
@@ -133,7 +127,7 @@ export class Selection {
 		return { version: release.version, ...(channel !== undefined && { channel }), source: "release", images };
 	}
 
-	async #chooseUpload(device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
+	async #chooseUpload(device: DeviceFit): Promise<Choice | RejectedUpdate> {
 		const opened = await rejectUnusable(this.#options.repository.openUpload());
 		if ("rejection" in opened) return opened;
 		const { upload, image } = opened;
@@ -153,7 +147,7 @@ export class Selection {
 		);
 	}
 
-	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | { rejection: UpdateRejection }> {
+	async #chooseImage(release: Release, device: DeviceFit): Promise<Choice | RejectedUpdate> {
 		const images = release.images.filter((image) => fits(image, device));
 		// An unknown chip defaults to the first of `chips`, that of the boards. A model is never guessed.
 		const image = chips.flatMap((chip) => images.filter((candidate) => candidate.chip === chip))[0];
@@ -199,7 +193,7 @@ export class Selection {
 	}
 }
 
-function findRelease(known: Catalog, version: string): Release | { rejection: UpdateRejection } {
+function findRelease(known: Catalog, version: string): Release | RejectedUpdate {
 	const requested = parse(version);
 	const release = known.releases.find(
 		(candidate) => requested && compareBuild(candidate.version, requested) === 0,
@@ -208,7 +202,7 @@ function findRelease(known: Catalog, version: string): Release | { rejection: Up
 	return release ?? reject(code, `Release "${version}" not found. ${describeReleases(known)}`);
 }
 
-function findLatest({ releases }: Catalog, channel: string): Release | { rejection: UpdateRejection } {
+function findLatest({ releases }: Catalog, channel: string): Release | RejectedUpdate {
 	const channels = [...new Set(releases.flatMap((release) => channelOf(release) ?? []))];
 	const others = channels.length === 0 ? "none" : channels.join(", ");
 	return (
@@ -233,24 +227,18 @@ function rejectDowngrade(
 	what: string,
 	{ security_version: offered = 0 }: Pick<Upload, "security_version">,
 	{ securityVersion: required = 0 }: DeviceFit,
-): { rejection: UpdateRejection } | undefined {
+): RejectedUpdate | undefined {
 	if (offered >= required) return undefined;
 	const detail = `${what} has security version ${offered}, but the device requires at least ${required}.`;
 	return reject("incompatible_firmware", detail, true);
 }
 
-function reject(
-	code: UpdateRejection["code"],
-	message: string,
-	isFinal?: true,
-): { rejection: UpdateRejection } {
+function reject(code: UpdateRejection["code"], message: string, isFinal?: true): RejectedUpdate {
 	return { rejection: { code, message, ...(isFinal && { isFinal }) } };
 }
 
 /** @returns rejection if the firmware may not be installed, or its file is missing or damaged */
-async function rejectUnusable<T extends object>(
-	opening: Promise<T>,
-): Promise<T | { rejection: UpdateRejection }> {
+async function rejectUnusable<T extends object>(opening: Promise<T>): Promise<T | RejectedUpdate> {
 	try {
 		return await opening;
 	} catch (error) {
