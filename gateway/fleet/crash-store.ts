@@ -16,6 +16,7 @@ import { pick, validItems } from "../api/json.js";
 import { time } from "../api/time.js";
 import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
+import type { LatestCrash } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
 import type { Records } from "../storage/records.js";
 import type { Metrics } from "../telemetry/metrics.js";
@@ -55,11 +56,7 @@ export class CrashCounter {
 }
 
 /** Part of a crash kept in memory. */
-export interface CrashHead {
-	readonly id: string;
-	readonly kind: CrashKind;
-	/** Version of the firmware that crashed; empty: unknown. */
-	readonly version: string;
+export interface CrashHead extends LatestCrash {
 	readonly at: number;
 	/** Id of its signature. */
 	readonly cause: string;
@@ -184,11 +181,8 @@ export class CrashStore {
 	}
 
 	#set(deviceId: string, crashes: readonly StoredCrash[] | undefined): void {
-		if (crashes)
-			this.#heads.set(
-				deviceId,
-				crashes.map((crash) => this.#headOf(crash)),
-			);
+		const heads = crashes?.map((crash) => this.#headOf(crash));
+		if (heads) this.#heads.set(deviceId, heads);
 		else this.#heads.delete(deviceId);
 	}
 
