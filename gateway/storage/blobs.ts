@@ -37,14 +37,7 @@ export type CreateBlobs = (
 ) => Blobs;
 
 /** Blob being written. */
-export interface BlobDraft {
-	/** @throws {NodeJS.ErrnoException} ENOSPC if the disk is full */
-	write(chunk: Uint8Array): Promise<void>;
-	/** Stores the blob. @param sha256 digest of the content, in hex @throws {NodeJS.ErrnoException} @throws {RejectedError} */
-	commit(sha256: string): Promise<void>;
-	/** Deletes the temporary file, also after a failed `commit`. */
-	discard(): Promise<void>;
-}
+export type BlobDraft = Awaited<ReturnType<Blobs["begin"]>>;
 
 const maxFetches = 4;
 
@@ -94,17 +87,20 @@ export class Blobs {
 	}
 
 	/** @throws {NodeJS.ErrnoException} */
-	async begin(): Promise<BlobDraft> {
+	async begin() {
 		const { directory, disk, suffix, files } = this.#options;
 		await makeFolder(disk, directory);
 		const draft = await openDraft(disk, join(directory, `blob${suffix}`));
 		return {
+			/** @throws {NodeJS.ErrnoException} ENOSPC if the disk is full */
 			write: draft.write,
-			commit: async (sha256) => {
+			/** Stores the blob. @param sha256 digest of the content, in hex @throws {NodeJS.ErrnoException} @throws {RejectedError} */
+			commit: async (sha256: string): Promise<void> => {
 				const path = this.pathOf(sha256);
 				await draft.moveTo(path);
 				if (files) await (await files()).put(sha256, createReadStream(path));
 			},
+			/** Deletes the temporary file, also after a failed `commit`. */
 			discard: draft.discard,
 		};
 	}
