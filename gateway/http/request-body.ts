@@ -10,6 +10,7 @@ import {
 	type Schema,
 } from "../../device/protocol/schema.js";
 import { parseJson, pick } from "../api/json.js";
+import type { JsonBody } from "../api/route.js";
 import { RequestError } from "../problem.js";
 
 const maxBodyBytes = 4096;
@@ -58,23 +59,19 @@ export function readBody(request: IncomingMessage, maxBytes = maxBodyBytes): Pro
 
 /**
  * Reads and validates a JSON body.
- * @param example valid body, for the error message
- * @param maxBytes maximum size of the body
  * @throws {RequestError} 400 if the body is not JSON or too large, 422 if it does not match the schema
  */
-export async function readJson<S extends Schema>(
+export async function readJson(
 	request: IncomingMessage,
-	schema: S,
-	example: string,
-	maxBytes = maxBodyBytes,
-): Promise<Infer<S>> {
+	{ schema, example, maxBytes = maxBodyBytes }: JsonBody,
+): Promise<unknown> {
 	const text = (await readBody(request, maxBytes)) ?? "";
 	const value = parseJson(text);
 	// Each step takes long for a long text, so other events are handled in between.
 	const yieldIfLong = () =>
 		text.length > longCharacters && new Promise<void>((resolve) => setImmediate(resolve));
-	if (value === undefined)
-		throw new RequestError(400, `Send JSON of at most ${maxBytes >> 10} KiB, such as ${example}.`);
+	const advice = `Send JSON of at most ${maxBytes >> 10} KiB, such as ${JSON.stringify(example)}.`;
+	if (value === undefined) throw new RequestError(400, advice);
 	await yieldIfLong();
 	const picked = pick(schema, value);
 	await yieldIfLong();

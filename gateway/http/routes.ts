@@ -7,7 +7,6 @@ import { pick } from "../api/json.js";
 import type { Person } from "../api/person.js";
 import type {
 	BodyOf,
-	JsonBody,
 	ParamsOf,
 	PersonOf,
 	QueryOf,
@@ -130,7 +129,7 @@ async function respond(
 	const content = await handle({
 		params,
 		query,
-		body: body?.type === "json" ? await readJsonBody(request, body) : undefined,
+		body: body?.type === "json" ? await readJson(request, body) : undefined,
 		person,
 		request,
 		response,
@@ -144,10 +143,6 @@ async function respond(
 
 function isAudited({ isAudited }: RouteDefinition, { method }: Request): boolean {
 	return method !== "HEAD" && (isAudited ?? method !== "GET");
-}
-
-function readJsonBody(request: Request, { schema, example, maxBytes }: JsonBody): Promise<unknown> {
-	return readJson(request, schema, JSON.stringify(example), maxBytes);
 }
 
 function paramsOf({ params }: Request): Readonly<Record<string, string>> {
