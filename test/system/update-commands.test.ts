@@ -3,16 +3,14 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
+import { deferred } from "../support/eventually.js";
 import { listen } from "../support/ports.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 
 /** Serves the first `byteCount` bytes, and the rest when the test allows it. */
 async function runSlowServer(t: TestContext, image: Buffer, byteCount: number) {
 	const authorizations: (string | undefined)[] = [];
-	let release = () => {};
-	const released = new Promise<void>((resolve) => {
-		release = resolve;
-	});
+	const { promise: released, resolve: release } = deferred();
 	const server = createServer(async (request, response) => {
 		authorizations.push(request.headers.authorization);
 		response.writeHead(200, { "Content-Length": image.length });

@@ -64,10 +64,8 @@ export class World {
 		this.images = images;
 		this.places = places;
 		this.gateway = new GatewayProcess(folder, journal);
-		this.ledger = new Ledger(
-			places.map(({ record }) => record),
-			journal,
-		);
+		const records = places.map(({ record }) => record);
+		this.ledger = new Ledger(records, journal);
 		const port = () => this.gateway.port;
 		this.monitors = batchesMs.map(
 			(batchMs, number) =>

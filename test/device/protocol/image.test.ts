@@ -37,10 +37,8 @@ for (const chip of chips)
 		const program = [bytes.subarray(0, 0x160), bytes.subarray(0x168, 0x170)];
 		bytes.set(createHash("sha256").update(Buffer.concat(program)).digest(), 0x20 + 144);
 		const data = [...bytes.subarray(0x20, 0x160), ...bytes.subarray(0x168, 0x170)];
-		bytes.writeUInt8(
-			data.reduce((sum, byte) => sum ^ byte, 0xef),
-			0x17f,
-		);
+		const checksum = data.reduce((sum, byte) => sum ^ byte, 0xef);
+		bytes.writeUInt8(checksum, 0x17f);
 
 		const image = encodeImage({
 			chip,

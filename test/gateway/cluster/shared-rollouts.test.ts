@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Log } from "../../../gateway/storage/log.js";
-import { eventually, waitUntil } from "../../support/eventually.js";
+import { deferred, eventually, waitUntil } from "../../support/eventually.js";
 import { runFast } from "../../support/fast-time.js";
 import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 import { writeReleases } from "../../support/releases.js";
@@ -343,10 +343,7 @@ test("does not drive before the devices of the others are known", async (t) => {
 	await driver.gateway.close();
 
 	const bus = server.connect();
-	let release = () => {};
-	const records = new Promise<void>((resolve) => {
-		release = resolve;
-	});
+	const { promise: records, resolve: release } = deferred();
 	const open = bus.bucket.bind(bus);
 	bus.bucket = async (name, options) => {
 		if (name === "gw-record-devices") await records;

@@ -137,11 +137,10 @@ describe("selection of a patch", () => {
 	/** Releases 1.3.0 and 1.4.0, with patches from 1.3.0 to 1.4.0. */
 	async function servePatches(t: TestContext) {
 		const serving = await runFirmwareServer(t);
-		for (const released of ["1.3.0", version])
-			await serving.release(
-				released,
-				fits.map((fit) => makeImage({ version: released, ...fit })),
-			);
+		for (const released of ["1.3.0", version]) {
+			const images = fits.map((fit) => makeImage({ version: released, ...fit }));
+			await serving.release(released, images);
+		}
 		const { releases } = await serving.catalog.read();
 		const imageOf = (wanted: string, { model, chip }: Fit) =>
 			releases

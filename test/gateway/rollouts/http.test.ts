@@ -24,11 +24,11 @@ const quick = { ...smallest, groups: [{ size: "rest", soakSeconds: 0 }] };
 async function run(t: TestContext, options: RunOptions = {}) {
 	const dataDir = options.dataDir ?? (await temporaryDirectory(t));
 	const releasesDir = join(dataDir, "releases");
-	const versions = ["1.4.0", "1.1.0"];
-	await writeReleases(
-		releasesDir,
-		versions.map((version) => ({ version, model: "DEV-1", chip: "esp32s3" })),
-	);
+	const board = { model: "DEV-1", chip: "esp32s3" } as const;
+	await writeReleases(releasesDir, [
+		{ version: "1.4.0", ...board },
+		{ version: "1.1.0", ...board },
+	]);
 	const gateway = await runGateway(t, { ...options, dataDir, releasesDir });
 	const monitor = await gateway.monitor();
 	const { device } = await gateway.namedDevice(monitor);

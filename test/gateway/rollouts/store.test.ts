@@ -9,6 +9,7 @@ import { queued, withStatus } from "../../../gateway/rollouts/device-step.js";
 import { apply, type Change, updateHead } from "../../../gateway/rollouts/machine.js";
 import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Log } from "../../../gateway/storage/log.js";
+import { deferred } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";
 import { sampleRollout } from "./sample-rollout.js";
 
@@ -192,15 +193,12 @@ test("hides an incompletely stored rollout, and replaces it on a retry", async (
 
 test("creates a rollout once if two gateways do so at the same time", async () => {
 	const { join, haveAll } = server();
-	let goOn = () => {};
-	const isRemoving = new Promise<undefined>((resolve) => {
-		goOn = () => resolve(undefined);
-	});
+	const { promise: isRemoving, resolve: goOn } = deferred<undefined>();
 	const first = await join((text) => (text.includes('"head"') ? isRemoving : undefined));
 	const isCreated = first.store.create(rolloutOf(2));
 	// It has read the plan alone, as of a gateway that was killed then, and meanwhile that goes on.
 	const other = await join(undefined, async () => {
-		goOn();
+		goOn(undefined);
 		assert.equal(await isCreated, false);
 	});
 	await settle();
