@@ -14,7 +14,8 @@ import { watchProgress } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import { scheduledSounds } from "../services/schedules.js";
 import { isoTime } from "../sessions/view.js";
-import type { Blobs } from "../storage/blobs.js";
+import type { BlobDraft, Blobs } from "../storage/blobs.js";
+import { Queues } from "../storage/queue.js";
 import type { Records } from "../storage/records.js";
 import { WavCheck, WavError } from "./wav.js";
 
@@ -34,6 +35,7 @@ const maxSounds = 100;
 const maxTemporary = 5;
 /** Number of cached sounds, up to 4 MB each. */
 const inMemory = 4;
+const maxWriters = 4;
 /** Time for which a device or another gateway may still play a spoken sound. */
 const abandonedMs = 60 * 60_000;
 /** Samples, and room for other chunks. */
@@ -56,6 +58,8 @@ export class Sounds {
 	/** Cache by id, least recently used first. */
 	readonly #recent = new Map<string, Promise<Buffer | undefined>>();
 	readonly #sounds = new Map<string, SoundRecord>();
+	/** Additions and deletions, so that the deletion of a sound does not affect the same one added again. */
+	readonly #writes = new Queues(maxWriters);
 	/** Number of announcements playing a sound, by id, as equal texts share a sound. */
 	readonly #uses = new Map<string, number>();
 	/** Ids of the latest temporary sounds. */
@@ -95,10 +99,12 @@ export class Sounds {
 	}
 
 	/** Deletes a temporary sound that neither an announcement nor a schedule plays. */
-	async #deleteUnused(id: string): Promise<void> {
-		const scheduled = await this.scheduled();
-		const isUsed = this.#uses.has(id) || this.#temporary.has(id) || scheduled.has(id);
-		if (!isUsed && this.#sounds.get(id)?.isTemporary) await this.#delete(id);
+	#deleteUnused(id: string): Promise<void> {
+		return this.#writes.add(id, async () => {
+			const scheduled = await this.scheduled();
+			const isUsed = this.#uses.has(id) || this.#temporary.has(id) || scheduled.has(id);
+			if (!isUsed && this.#sounds.get(id)?.isTemporary) await this.#delete(id);
+		});
 	}
 
 	/** Returns the titles of the schedules that will play a sound, by its id; none if all have ended. */
@@ -177,35 +183,38 @@ export class Sounds {
 			}
 			const lengthMs = Math.round(check.end() * 1000);
 			const sha256 = hash.digest("hex");
-			const known = this.#sounds.get(sha256);
-			const kept: SoundRecord = {
-				name: isTemporary && known ? known.name : name,
-				lengthMs,
-				size,
-				createdAt: this.#core.now(),
-				...(isTemporary && (known?.isTemporary ?? true) && { isTemporary }),
-			};
-			await draft.commit(sha256);
-			this.#sounds.set(sha256, kept);
-			const isKept = await this.#records.save(sha256, kept);
-			const current = this.#sounds.get(sha256);
-			// Unless another gateway stored the same sound concurrently.
-			if (!isKept && (!current || current === kept)) {
-				if (!known) await this.#delete(sha256);
-				else {
-					this.#sounds.set(sha256, known);
-					void this.#records.save(sha256, known);
-				}
-				throw this.#notReached("written to");
-			}
-			if (isTemporary) this.hold(sha256);
-			return describe(sha256, kept);
+			const fields = { name, lengthMs, size, createdAt: this.#core.now() };
+			return await this.#writes.add(sha256, () => this.#store(sha256, fields, isTemporary, draft));
 		} catch (error) {
 			await draft.discard();
 			if (error instanceof WavError) throw new RequestError(422, error.message);
 			if (error instanceof BusError) throw this.#notReached("written to");
 			throw error;
 		}
+	}
+
+	async #store(sha256: string, fields: SoundRecord, isTemporary: boolean, draft: BlobDraft): Promise<Sound> {
+		const known = this.#sounds.get(sha256);
+		const kept: SoundRecord = {
+			...fields,
+			...(isTemporary && known && { name: known.name }),
+			...(isTemporary && (known?.isTemporary ?? true) && { isTemporary }),
+		};
+		await draft.commit(sha256);
+		this.#sounds.set(sha256, kept);
+		const isKept = await this.#records.save(sha256, kept);
+		const current = this.#sounds.get(sha256);
+		// Unless another gateway stored the same sound concurrently.
+		if (!isKept && (!current || current === kept)) {
+			if (!known) await this.#delete(sha256);
+			else {
+				this.#sounds.set(sha256, known);
+				void this.#records.save(sha256, known);
+			}
+			throw this.#notReached("written to");
+		}
+		if (isTemporary) this.hold(sha256);
+		return describe(sha256, kept);
 	}
 
 	/**
@@ -249,7 +258,7 @@ export class Sounds {
 	async remove(id: string): Promise<boolean> {
 		const kept = this.#sounds.get(id);
 		this.#temporary.delete(id);
-		if (!kept || !this.#uses.has(id)) return this.#delete(id);
+		if (!kept || !this.#uses.has(id)) return this.#writes.add(id, () => this.#delete(id));
 		const deleted = { ...kept, isTemporary: true };
 		this.#sounds.set(id, deleted);
 		if (await this.#records.save(id, deleted)) return true;

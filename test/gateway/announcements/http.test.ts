@@ -302,6 +302,19 @@ describe("announcement", () => {
 		}
 	});
 
+	test("keeps a sound that is uploaded again while it is removed", async (t) => {
+		const { upload, device, announce, ended, call, load } = await run(t);
+		const speaker = await device("1");
+		for (let round = 0; round < 30; round++) {
+			await upload();
+			const id = await announce({ sound: sha256, targets: { devices: [speaker.deviceId] } });
+			assert.equal((await call("DELETE", `/api/sounds/${sha256}`)).status, 204);
+			speaker.update(id, "played");
+			await Promise.all([upload(), ended(id)]);
+			assert.equal((await load()).status, 200, `round ${round}`);
+		}
+	});
+
 	test("can be replayed until five newer temporary sounds, or until its sound is deleted", async (t) => {
 		const dataDir = await temporaryDirectory(t);
 		const { device, announce, call, ended, shown, sounds } = await run(t, { dataDir });
