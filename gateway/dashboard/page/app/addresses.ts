@@ -1,7 +1,7 @@
 /** Addresses of the views: fragments, which work below any path and without a request. */
 
 import { cleanText, percentDecoded } from "../../../api/text.js";
-import type { App } from "./app.js";
+import type { Selection } from "../model/selection.js";
 
 /** Views by the first path segment of the fragment. */
 const views = ["rooms", "devices", "firmware", "announce", "schedules", "issues", "settings", "add"] as const;
@@ -55,7 +55,7 @@ export function updateAddress(keys: ReadonlySet<string>): string {
 }
 
 /** Attributes of a link to the new rollout for these devices. */
-export function updateLink({ selection }: App, keys: readonly string[]) {
+export function updateLink({ selection }: { readonly selection: Selection }, keys: readonly string[]) {
 	const href = updateAddress(new Set(keys));
 	return { href, onClick: () => href.endsWith("selected") && selection.set(keys) };
 }
