@@ -1,5 +1,6 @@
 /** Log: JSON lines on standard error, with secrets redacted. */
 
+import { constants, fstatSync, openSync } from "node:fs";
 import { destination, type Logger, pino } from "pino";
 import { printableJson } from "./printable.js";
 
@@ -19,15 +20,37 @@ const fatalTries = 10;
 /** Error listener, shared by all logs of a process. */
 const ignore = () => {};
 
+/** File descriptor of standard error, shared by all logs of a process. */
+let standardErrorDescriptor: number | undefined;
+
+/**
+ * Returns a file descriptor of standard error. A pipe is opened again, as child processes that inherit it share its
+ * flags: esbuild makes it blocking, so that a pipe that is not read would stop the gateway.
+ */
+function openStandardError(): number {
+	try {
+		if (fstatSync(2).isFIFO()) return openSync("/dev/stderr", constants.O_WRONLY | constants.O_NONBLOCK);
+	} catch {
+		// A pipe of another user, as after a change of user.
+	}
+	return 2;
+}
+
 /**
  * Creates a stream to standard error. If it fails (disk full, terminal closed, pipe not read), only lines are lost. Writes are
- * synchronous, to preserve the lines before a crash. Accessing `process.stderr` makes a pipe non-blocking, so a partially written
+ * synchronous, to preserve the lines before a crash. Accessing `process.stderr` makes a socket non-blocking. A partially written
  * line is completed with the next one.
  */
 function standardError() {
 	process.stderr.off("error", ignore).on("error", ignore);
+	standardErrorDescriptor ??= openStandardError();
 	let tries = 0;
-	const stream = destination({ dest: 2, sync: true, maxLength: 1024 * 1024, retryEAGAIN: () => tries-- > 0 });
+	const stream = destination({
+		dest: standardErrorDescriptor,
+		sync: true,
+		maxLength: 1024 * 1024,
+		retryEAGAIN: () => tries-- > 0,
+	});
 	stream.on("error", ignore);
 	return {
 		write: (line: string) => void stream.write(printableJson(line)),
