@@ -22,10 +22,19 @@ export interface CProgram {
 	readonly sanitizers?: readonly string[];
 }
 
+/** Folder of this process' programs. */
+let programs: string | undefined;
+
+function makePrograms(): string {
+	const folder = mkdtempSync(join(tmpdir(), "c-programs-"));
+	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
 /** @returns the path of the program, which is removed at the end of the process. @throws AssertionError with the warnings */
 export function compileC({ sources, folders, headers = {}, sanitizers }: CProgram): string {
-	const work = mkdtempSync(join(tmpdir(), "c-program-"));
-	process.once("exit", () => rmSync(work, { recursive: true, force: true }));
+	programs ??= makePrograms();
+	const work = mkdtempSync(join(programs, "program-"));
 	for (const [name, text] of Object.entries(headers)) {
 		mkdirSync(dirname(join(work, name)), { recursive: true });
 		writeFileSync(join(work, name), text);
