@@ -30,7 +30,7 @@ async function run(words: readonly string[]): Promise<void> {
 		onEnd: (reason) => board.end(reason),
 	});
 	const person = new Terminal();
-	// Without a handler, QEMU would continue to run.
+	// The default action would leave QEMU running.
 	process.once("SIGTERM", () => connection?.close());
 	try {
 		await board.waitUntilReady();
