@@ -370,7 +370,7 @@ export interface Host {
 		readonly ws: Part<WebSocketClientOptions, WebSocketClient>;
 		readonly wss: SecureWebSocketPart;
 		readonly http: Part<HttpClientOptions, HttpClient>;
-		/** Without session resumption, like SecureWebSocketPart. */
+		/** Has no session resumption, like SecureWebSocketPart. */
 		readonly https: Part<HttpClientOptions & TrustOptions, HttpClient>;
 		readonly time: TimePart;
 		/** Absent: no discovery; the gateway's address must be set. */
