@@ -255,15 +255,17 @@ export class Sounds {
 	 * Deletes a sound after the announcements that play it.
 	 * @returns whether the deletion is stored
 	 */
-	async remove(id: string): Promise<boolean> {
-		const kept = this.#sounds.get(id);
-		this.#temporary.delete(id);
-		if (!kept || !this.#uses.has(id)) return this.#writes.add(id, () => this.#delete(id));
-		const deleted = { ...kept, isTemporary: true };
-		this.#sounds.set(id, deleted);
-		if (await this.#records.save(id, deleted)) return true;
-		if (this.#sounds.get(id) === deleted) this.#sounds.set(id, kept);
-		return false;
+	remove(id: string): Promise<boolean> {
+		return this.#writes.add(id, async () => {
+			const kept = this.#sounds.get(id);
+			this.#temporary.delete(id);
+			if (!kept || !this.#uses.has(id)) return this.#delete(id);
+			const deleted = { ...kept, isTemporary: true };
+			this.#sounds.set(id, deleted);
+			if (await this.#records.save(id, deleted)) return true;
+			if (this.#sounds.get(id) === deleted) this.#sounds.set(id, kept);
+			return false;
+		});
 	}
 
 	/** @returns whether it is removed */
