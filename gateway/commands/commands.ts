@@ -68,7 +68,7 @@ export class Commands {
 	}
 
 	async #begin(command: Command, deviceId: string): Promise<void> {
-		const rejection = await this.jobs.execute(messageOf(deviceId, command.ask));
+		const rejection = await this.jobs.execute(monitorMessageOf(deviceId, command.ask));
 		if (rejection) command.reject(deviceId, rejection, this.jobs.moment);
 		// Otherwise all devices of an offline fleet would be processed in this turn.
 		await this.#core.yieldToLoop();
@@ -76,7 +76,7 @@ export class Commands {
 	}
 }
 
-function messageOf(targetId: string, ask: ConfirmableCommand): MonitorMessage {
+function monitorMessageOf(targetId: string, ask: ConfirmableCommand): MonitorMessage {
 	if (ask.command === "boot_device") return { type: "boot_device", targetId };
 	return { type: "control_device", targetId, payload: ask };
 }
