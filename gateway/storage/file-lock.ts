@@ -10,8 +10,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Infer, integer, matches, object, string } from "../../device/protocol/schema.js";
-import { parseJson } from "../api/json.js";
+import { type Infer, integer, object, parseAs, string } from "../../device/protocol/schema.js";
 import { errorCode } from "../problem.js";
 import { type Disk, ifExists } from "./atomic-file.js";
 
@@ -195,8 +194,7 @@ export class FileLock {
 	/** @returns undefined if the file is missing or incomplete */
 	async #readHolder(): Promise<Holder | undefined> {
 		const content = await ifExists(this.#options.disk.readFile(this.#options.path, "utf8"));
-		const value = parseJson(content ?? "");
-		return matches(holder, value) ? value : undefined;
+		return parseAs(holder, content ?? "");
 	}
 
 	async #state(): Promise<string | undefined> {
