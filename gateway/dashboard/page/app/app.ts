@@ -186,8 +186,8 @@ export class App {
 					void this.jobs.onLive();
 					void this.announcements.onLive();
 				});
-				for (const each of [this.rejections, this.crashes, this.readiness, this.quietHours])
-					void each.refresh();
+				for (const list of [this.rejections, this.crashes, this.readiness, this.quietHours])
+					void list.refresh();
 			}
 			this.painter.mark("link");
 		},
@@ -371,7 +371,7 @@ export class App {
 	}
 
 	#onSnapshot(isSnapshotComplete: boolean): boolean {
-		if (isSnapshotComplete) for (const each of [this.rollouts, this.firmware]) void each.refresh();
+		if (isSnapshotComplete) for (const list of [this.rollouts, this.firmware]) void list.refresh();
 		return isSnapshotComplete;
 	}
 
