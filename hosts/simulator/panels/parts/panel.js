@@ -30,7 +30,7 @@ class LayoutBehavior extends Behavior {
 	}
 }
 
-const switchRow = (event, label, [off, on], value) => SwitchRow({ event, label, on, off, value });
+const switchRow = (event, title, [off, on], value) => SwitchRow({ event, label: title, on, off, value });
 
 /**
  * Creates a panel. A test compares each panel with device/protocol/models.ts, which mcsim cannot load.
