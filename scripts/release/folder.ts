@@ -3,7 +3,6 @@
  * releases.
  */
 
-import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { compare, parse } from "semver";
@@ -11,6 +10,7 @@ import { messageOf } from "../../device/message-of.js";
 import { matches } from "../../device/protocol/schema.js";
 import { channelName, latestStable } from "../../gateway/api/channels.js";
 import type { Catalog, Release, ReleaseFile, ReleaseImage } from "../../gateway/api/firmware.js";
+import { sha256Of } from "../../gateway/digest.js";
 import { parseCatalog } from "../../gateway/firmware/catalog.js";
 import { type ImageInfo, parseImage } from "../../gateway/firmware/image.js";
 import { errorCode } from "../../gateway/problem.js";
@@ -195,7 +195,7 @@ function describeFlash({ offset, parts }: InstallableImage, info: ImageInfo): re
 }
 
 function describeFile({ path, bytes }: NewFile): ReleaseFile {
-	return { path, size: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") };
+	return { path, size: bytes.byteLength, sha256: sha256Of(bytes) };
 }
 
 /** Folder of a model; images that are not for boards are below the chip name. */

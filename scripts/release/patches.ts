@@ -1,11 +1,11 @@
 /** Creates the patches of a release from earlier releases. */
 
-import { createHash } from "node:crypto";
 import disk from "node:fs/promises";
 import { join } from "node:path";
 import { lt, rcompare } from "semver";
 import { channelOf } from "../../gateway/api/channels.js";
 import type { Catalog, Release, ReleaseImage, ReleasePatch } from "../../gateway/api/firmware.js";
+import { sha256Of } from "../../gateway/digest.js";
 import { patchPath } from "../../gateway/firmware/catalog.js";
 import { errorCode } from "../../gateway/problem.js";
 import type { NewRelease } from "./folder.js";
@@ -59,7 +59,7 @@ export async function makePatches(
 		const entry = {
 			path: patchPath(image.path, version),
 			size: patch.length,
-			sha256: digestOf(patch),
+			sha256: sha256Of(patch),
 			from_version: version,
 			from: source.sha256,
 		};
@@ -72,13 +72,9 @@ export async function makePatches(
 async function readImage(releasesDir: string, { path, sha256 }: ReleaseImage): Promise<Buffer | string> {
 	try {
 		const bytes = await disk.readFile(join(releasesDir, path.slice("/releases/".length)));
-		return digestOf(bytes) === sha256 ? bytes : "differs from the catalog";
+		return sha256Of(bytes) === sha256 ? bytes : "differs from the catalog";
 	} catch (error) {
 		const code = errorCode(error);
 		return code === "ENOENT" ? "is missing" : `cannot be read (${code})`;
 	}
-}
-
-function digestOf(bytes: Uint8Array): string {
-	return createHash("sha256").update(bytes).digest("hex");
 }

@@ -1,7 +1,8 @@
 /** Signing of releases: public keys in the firmware, and signatures of images. */
 
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
+import { createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { sha256Of } from "../../gateway/digest.js";
 import { findSignatureProblem, type ReleaseKeys, releaseKeyOf } from "../../gateway/firmware/release-keys.js";
 import { errorCode } from "../../gateway/problem.js";
 import { ReleaseError } from "./folder.js";
@@ -30,7 +31,7 @@ export function prepareSigning(keyFile: string | undefined, configured: ReleaseK
 		sign("sha256", image, { key, dsaEncoding: "ieee-p1363" }).toString("base64");
 	const releaseKeys = configured.length > 0 ? configured : [releaseKeyOf(createPublicKey(key))];
 	const sample = Buffer.from("a sample");
-	const sha256 = createHash("sha256").update(sample).digest("hex");
+	const sha256 = sha256Of(sample);
 	if (findSignatureProblem(releaseKeys, sha256, signed(sample)))
 		throw new ReleaseError(
 			`The public key of ${keyFile} is not in RELEASE_KEYS. During a key rotation, RELEASE_KEYS contains both keys, and the old one signs.`,
