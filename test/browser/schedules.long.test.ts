@@ -22,7 +22,7 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 	const { deviceId, report } = await powerOn("DEV-1");
 	await report();
 	await call(url, "PATCH", `devices/${deviceId}`, { room: "Kitchen", tags: ["shop"] });
-	const _old = await ScriptedDevice.join(t, { url, deviceId: "dev-1-000001", features: ["sound"] });
+	await ScriptedDevice.join(t, { url, deviceId: "dev-1-000001", features: ["sound"] });
 	await call(url, "PATCH", "devices/dev-1-000001", { room: "Hall" });
 	const page = await open(t, url, { view, timezoneId, expected: /422/ });
 	const list = page.getByRole("list", { name: "Schedules" });
