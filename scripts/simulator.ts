@@ -125,6 +125,6 @@ function readArguments(words: readonly string[], problems: Problems) {
 	if (gateway !== "") problems.attempt(() => parseGateway(gateway));
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : values.ca;
 	problems.markUsageErrors();
-	const given = { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) };
-	return { model, settings: given, isDebugged: flags.includes(debugFlag), isAnyVersion };
+	const settings = { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) };
+	return { model, settings, isDebugged: flags.includes(debugFlag), isAnyVersion };
 }
