@@ -56,8 +56,11 @@ export class Issues {
 	readonly #options: IssuesOptions;
 	readonly #records: Records<SeenMarks>;
 	readonly #seen = new Map<string, SeenMarks>();
-	/** Reported issues by device id. `since` is null if an issue began before this gateway's start. */
-	readonly #reported = new Map<string, readonly KnownIssue[]>();
+	/** Issues in the latest vitals of each device, by its id. `since` is null if one began before this gateway's start. */
+	readonly #reported = new Map<
+		string,
+		{ readonly vitals: Device["vitals"]; readonly issues: readonly KnownIssue[] }
+	>();
 
 	readonly listeners: Listeners = {
 		uplink: ({ device }, { type }) => {
@@ -143,14 +146,15 @@ export class Issues {
 	/** Records since when a device reports its issues. */
 	#trackReported({ deviceId, vitals }: Device, now: number | null): void {
 		const before = this.#reported.get(deviceId);
-		const found = reportedKinds.flatMap((kind): readonly KnownIssue[] => {
+		// Most reports leave the vitals as they were.
+		if (before?.vitals === vitals) return;
+		const issues = reportedKinds.flatMap((kind): readonly KnownIssue[] => {
 			const reason = reported[kind](vitals);
 			if (reason === undefined) return [];
-			const known = before?.find((issue) => issue.kind === kind && issue.reason === reason);
+			const known = before?.issues.find((issue) => issue.kind === kind && issue.reason === reason);
 			return [known ?? { kind, since: now, reason }];
 		});
-		if (found.length > 0) this.#reported.set(deviceId, found);
-		else this.#reported.delete(deviceId);
+		this.#reported.set(deviceId, { vitals, issues });
 	}
 
 	#find(device: Device): readonly KnownIssue[] {
@@ -166,7 +170,7 @@ export class Issues {
 			const kind = metadata.otaStatus === "failed" ? "update_failed" : "rolled_back";
 			found.push({ kind, since: endedAt });
 		}
-		if (session.connected) found.push(...(this.#reported.get(deviceId) ?? []));
+		if (session.connected) found.push(...(this.#reported.get(deviceId)?.issues ?? []));
 		else found.push({ kind: "away", since: session.lastSeenAt });
 		const duplicate = device.duplicateAt(now);
 		if (duplicate) {
