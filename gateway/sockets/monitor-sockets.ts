@@ -18,8 +18,8 @@ import { type Execute, rejectMessage, requestIdOf } from "./monitor-commands.js"
 import type { SocketsOptions } from "./options.js";
 import { textFrame } from "./text-frame.js";
 
-/** Frames in a batch from which the next one waits: fewer would save less than their delay costs. */
-const burstFrames = 4;
+/** System calls of a batch, at one per frame and monitor, from which the next one waits: saving fewer is not worth a delay. */
+const burstWrites = 8;
 
 export interface MonitorHooks {
 	/** Channels by name. Monitors subscribe to them with query parameters such as `/monitor?lists`. */
@@ -258,7 +258,8 @@ export class MonitorSockets {
 		this.#corkedAt = performance.now();
 		for (const monitor of this.#monitors.keys()) monitor.cork();
 		const remainingMs = this.#flushedAt + this.#options.limits.frameBatchMs - this.#corkedAt;
-		if (this.#previouslyBatched >= burstFrames && remainingMs > 0) setTimeout(this.#flush, remainingMs);
+		if (this.#previouslyBatched * this.#monitors.size >= burstWrites && remainingMs > 0)
+			setTimeout(this.#flush, remainingMs);
 		else setImmediate(this.#flush);
 	}
 
