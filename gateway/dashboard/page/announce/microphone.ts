@@ -68,18 +68,17 @@ export class Microphone {
 		return `${what}. The recording until then is kept.`;
 	}
 
-	/** Stops recording and releases the microphone. @returns the recording in a format that this browser decodes */
+	/** Stops recording. @returns the recording in a format that this browser decodes */
 	async stop(): Promise<Blob> {
 		if (this.#recorder.state !== "inactive") this.#recorder.stop();
-		this.close();
 		await this.#stopped;
 		return new Blob(this.#chunks);
 	}
 
-	/** Releases the microphone. */
+	/** Releases the microphone. Call it once. */
 	close(): void {
 		stopTracks(this.#stream);
-		if (this.#context.state !== "closed") void this.#context.close();
+		void this.#context.close();
 	}
 }
 
