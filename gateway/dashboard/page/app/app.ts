@@ -37,7 +37,6 @@ import { Painter } from "./painter.js";
 import { type Plan, runPlan } from "./plan.js";
 import { Recorder } from "./recorder.js";
 import { Resource } from "./resource.js";
-import type { Rings } from "./rings.js";
 import { Rollouts } from "./rollouts.js";
 import { Subscription } from "./subscription.js";
 import { Toasts } from "./toasts.js";
@@ -150,8 +149,6 @@ export class App {
 	);
 	/** Section that another entry of the page adds to the device view. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
-	/** Created by the first ring, since their script is loaded later. */
-	rings: Rings | undefined;
 	linkState: LinkState = { name: "connecting" };
 	/** Undefined until loaded. */
 	person: Person | undefined;

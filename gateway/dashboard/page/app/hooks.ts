@@ -115,11 +115,12 @@ export function useFirmware(): FirmwareStore {
 	return firmware;
 }
 
-/** Time of the gateway's clock, updated every `intervalMs`. */
-export function useNow(intervalMs: number): number {
+/** Time of the gateway's clock, updated every `intervalMs`. @param intervalMs 0 or undefined: not updated */
+export function useNow(intervalMs: number | undefined): number {
 	const { clock } = useApp();
 	const [ticks, tick] = useReducer((count: number, _: undefined) => count + 1, 0);
 	useEffect(() => {
+		if (!intervalMs) return;
 		const timer = setInterval(() => tick(undefined), intervalMs);
 		return () => clearInterval(timer);
 	}, [intervalMs]);

@@ -1,13 +1,20 @@
-/** LED ring of a device with a textual description. */
+/** LED ring of a device, drawn with the firmware's own patterns, and a textual description. */
 
-import { useEffect, useRef } from "preact/hooks";
-import { ledState } from "../../../../device/peripherals/led-patterns.js";
+import type { PixelStrip } from "../../../../device/host.js";
+import {
+	frameIntervalMs,
+	ledState,
+	lightOverlay,
+	paint,
+} from "../../../../device/peripherals/led-patterns.js";
+import type { StateReport } from "../../../../device/protocol/messages.js";
 import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating } from "../../../api/client/words.js";
-import { useApp, useIsLive } from "../app/hooks.js";
-import { Rings } from "../app/rings.js";
+import { useApp, useIsLive, useNow } from "../app/hooks.js";
 import { isPlaying } from "./presence.js";
+
+type LedRing = StateReport["peripherals"]["led_ring"];
 
 /** Descriptions of the states by id. They name no cause, since a user may have chosen the preset. */
 const stateTexts: readonly string[] = [
@@ -31,35 +38,93 @@ function ringText({ session, state }: Entry): string {
 
 /** Ring that is still and dim, and moves only for a sound, an update and while the device is identified. */
 export function Ring({ entry }: { entry: Entry }) {
-	const app = useApp();
-	app.rings ??= new Rings();
-	const { rings } = app;
+	const { pendingCommands } = useApp();
 	const isLive = useIsLive();
-	const canvas = useRef<HTMLCanvasElement>(null);
 	const { session, state } = entry;
 	const shown = isLive && session.connected ? state?.peripherals.led_ring : undefined;
-	const { pixels } = boardModels[session.model ?? "DEV-1"];
-	const id = Object.values(ledState).find((state) => state === shown?.state_id);
-	const brightness = shown?.brightness_coef;
-	const { color, effect, progress } = shown?.light ?? {};
 	const isMoving =
 		isPlaying(entry) ||
-		id === ledState.updating ||
+		shown?.state_id === ledState.updating ||
 		isUpdating(session.metadata) ||
-		app.pendingCommands.isPending(entry.key, "identify");
-	useEffect(() => {
-		const light = color !== undefined && effect ? { color, effect, progress } : undefined;
-		const isUnknown = id === undefined || brightness === undefined;
-		const appearance = isUnknown ? undefined : { state: id, brightness, light, isMoving };
-		if (canvas.current) rings.show(canvas.current, pixels, appearance);
-	}, [rings, pixels, id, brightness, color, effect, progress, isMoving]);
-	useEffect(() => {
-		const { current } = canvas;
-		return () => current && rings.remove(current);
-	}, [rings]);
+		pendingCommands.isPending(entry.key, "identify");
+	const isStill = !isMoving || matchMedia("(prefers-reduced-motion: reduce)").matches;
+	const now = useNow(shown && !isStill ? intervalOf(shown) : undefined);
+	const { pixels } = boardModels[session.model ?? "DEV-1"];
+	const time = shown && isStill ? brightestMs(shown) : now;
+	const stops = shown
+		? colorsOf(pixels, shown, time).map((color) => stopsOf(color, isMoving ? 1 : restAlpha))
+		: Array<string>(pixels).fill(unknownPixel);
 	return (
-		<div class={`ring ${isMoving ? "moving" : ""}`}>
-			<canvas ref={canvas} role="img" aria-label={`LED ring: ${isLive ? ringText(entry) : "unknown"}`} />
-		</div>
+		<div
+			class={`ring ${shown ? "" : "unknown"}`}
+			role="img"
+			aria-label={`LED ring: ${isLive ? ringText(entry) : "unknown"}`}
+			style={{ "--pixels": gradientsOf(stops) }}
+		/>
 	);
+}
+
+/** Fractions of the width: radius of the ring, and diameter of a glowing pixel on a ring of up to 12. */
+const radius = 0.385;
+const glowSize = 0.226;
+/** Opacity of the pixels of a ring at rest. */
+const restAlpha = 0.7;
+const unknownPixel = "#8a918d3d 46%, transparent 48%";
+
+function stateOf({ state_id: id }: LedRing) {
+	return Object.values(ledState).find((state) => state === id) ?? ledState.off;
+}
+
+function intervalOf(ring: LedRing): number {
+	return ring.light ? lightOverlay(ring.light).frameMs : frameIntervalMs(stateOf(ring));
+}
+
+/** Time at which the pattern is brightest, for a still ring. */
+function brightestMs({ state_id: id, light }: LedRing): number {
+	return id === ledState.updating || light?.effect === "breathe" ? 1500 : 0;
+}
+
+/** Colors that the firmware would set. */
+function colorsOf(length: number, ring: LedRing, timeMs: number): readonly number[] {
+	const colors = new Array<number>(length).fill(0);
+	const strip: PixelStrip = {
+		length,
+		makeRGB: (red, green, blue) => (red << 16) | (green << 8) | blue,
+		setPixel: (index, color) => {
+			colors[index] = color;
+		},
+		update() {},
+		close() {},
+	};
+	if (ring.light) lightOverlay(ring.light).paint(strip, timeMs, ring.brightness_coef);
+	else paint(strip, stateOf(ring), timeMs, ring.brightness_coef);
+	return colors;
+}
+
+/** Color stops of a pixel: a bright core and a glow. Strip values are linear in light; the exponents map them to perceived brightness. */
+function stopsOf(color: number, alpha: number): string {
+	const channels = [(color >> 16) & 255, (color >> 8) & 255, color & 255];
+	const strongest = Math.max(...channels);
+	if (strongest === 0) return "#333936 46%, transparent 48%";
+	const hue = channels.map((channel) => 255 * (channel / strongest) ** 0.7);
+	const core = hue.map((channel) => channel + (255 - channel) * 0.45);
+	const brightness = alpha * (0.22 + 0.78 * (strongest / 255) ** 0.45);
+	const light = (rgb: readonly number[], share: number) =>
+		`rgb(${rgb.map(Math.round).join(" ")} / ${(share * brightness).toFixed(3)})`;
+	return `${light(core, 1)} 22%, ${light(hue, 1)} 26% 45%, ${light(hue, 0.4)} 49%, ${light(hue, 0)}`;
+}
+
+/** CSS backgrounds of the pixels: the first is at the top, the others follow clockwise. */
+function gradientsOf(stops: readonly string[]): string {
+	const size = glowSize * Math.min(1, 12 / stops.length);
+	const percent = (share: number) => `${(100 * share).toFixed(2)}%`;
+	// CSS aligns the same percentage of the image and of the element.
+	const place = (center: number) => percent((0.5 + radius * center - size / 2) / (1 - size));
+	return stops
+		.map((colors, index) => {
+			const angle = (2 * Math.PI * index) / stops.length;
+			const position = `${place(Math.sin(angle))} ${place(-Math.cos(angle))}`;
+			return `radial-gradient(closest-side, ${colors}) ${position} / ${percent(size)} ${percent(size)} no-repeat`;
+		})
+		.join();
 }
