@@ -8,7 +8,7 @@ import { makeImage } from "../support/images.js";
 import { runReleasedFleet } from "../support/released-fleet.js";
 import { writeReleases } from "../support/releases.js";
 import { checkView } from "./axe.js";
-import { browsing, disclose, gatewayAway, sees } from "./browsing.js";
+import { browsing, disclose, sees } from "./browsing.js";
 
 const open = browsing();
 const [updating, reverting, current, otherChip] = Array.from(
@@ -29,7 +29,7 @@ async function drop(page: Page, content: Buffer): Promise<void> {
 }
 
 test("firmware", { skip }, async (t) => {
-	const { url, fleet, releasesDir, stopGateway } = await runReleasedFleet(t, [
+	const { url, fleet, releasesDir } = await runReleasedFleet(t, [
 		{ ending: "waits" },
 		{ ending: "rolls back" },
 		{ version: "1.4.0" },
@@ -63,21 +63,16 @@ test("firmware", { skip }, async (t) => {
 			.waitFor();
 		await checkView(page);
 		await choose("device.bin.sig", Buffer.from("x"));
-		await sees(upload.getByRole("alert"), /select the .bin file together with its .sig file/);
+		await sees(upload.getByRole("alert"), /^Select the .bin file together with its .sig file/);
 	});
 
-	await t.test("accepts an image, chosen or dropped, also during an outage", async () => {
+	await t.test("accepts an image, chosen or dropped", async () => {
 		await choose("device.bin", makeImage({ version: "1.2.4" }));
 		await upload.getByText("device.bin uploaded.").waitFor();
 		await upload.getByText(/1\.2\.4 · DEV-1 · esp32s3/).waitFor();
 		await checkView(page);
-		const startAgain = await stopGateway();
-		await gatewayAway(page).waitFor();
 		await drop(page, makeImage({ segments: [] }));
-		await upload.getByText("dropped.bin is uploaded once the gateway can be reached.").waitFor();
-		await startAgain();
 		await upload.getByText("dropped.bin uploaded.").waitFor();
-		for (const device of fleet) await device.connect();
 	});
 
 	await t.test("is installed with increasing progress, until the device is back with it", async () => {

@@ -46,10 +46,7 @@ export class App {
 	readonly clock = new GatewayClock();
 	readonly painter = new Painter((paint) => requestAnimationFrame(paint));
 	readonly recorder = new Recorder();
-	readonly firmware = new FirmwareStore(
-		() => this.painter.mark("firmware"),
-		() => this.linkState.name === "live",
-	);
+	readonly firmware = new FirmwareStore(() => this.painter.mark("firmware"));
 	/** Records of the devices that were shown, by id. */
 	readonly #histories = new Map<string, Resource<DeviceHistory>>();
 	readonly fleet = new Fleet((key, isListed, previous, entry) => {
@@ -178,7 +175,6 @@ export class App {
 				this.#subscription.onLost();
 				this.cluster = undefined;
 			} else if (state.name === "live") {
-				this.firmware.onLive();
 				void this.#readPerson().then(() => {
 					void this.jobs.onLive();
 					void this.announcements.onLive();

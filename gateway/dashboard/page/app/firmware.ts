@@ -8,33 +8,14 @@ import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/
 import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
 
-export interface Upload {
-	/** `waiting` until the gateway can be reached. */
-	readonly name: "waiting" | "sending" | "checking" | "rejected" | "accepted";
-	readonly filename: string;
-	/** Percentage of the file that was sent. */
-	readonly percent?: number;
-	/** Reason of the rejection. */
-	readonly reason?: string;
-}
-
 export class FirmwareStore {
-	readonly #onChanged: () => void;
-	readonly #isLive: () => boolean;
 	readonly #known: Resource<{ readonly catalog: Catalog; readonly status: UploadStatus }>;
 	/** Releases with the images that the gateway offers. */
 	offered: Catalog | undefined;
 	/** Finds updates in the current catalog; a new function for each catalog. */
 	findUpdate: FindUpdate = updatesOf(undefined);
-	upload: Upload | undefined;
-	#sending: XMLHttpRequest | undefined;
-	/** Sends the waiting file, once the gateway can be reached again. */
-	onLive = () => {};
 
-	/** @param isLive whether the gateway can be reached */
-	constructor(onChanged: () => void, isLive: () => boolean) {
-		this.#onChanged = onChanged;
-		this.#isLive = isLive;
+	constructor(onChanged: () => void) {
 		const read = async () => {
 			const [catalog, status] = await Promise.all([request("GET /ota/catalog"), request("GET /ota/status")]);
 			const releases = [...catalog.releases].sort((a, b) => compareVersions(b.version, a.version) ?? 0);
@@ -79,56 +60,20 @@ export class FirmwareStore {
 		return this.choices.find(({ selector }) => selector === latest);
 	}
 
-	/** Uploads the chosen file with its signature, if any, once the gateway can be reached. */
-	selectFiles(files: readonly File[]): void {
+	/** Uploads a file with its signature, if any. @returns its name @throws {Error} that says why it was rejected */
+	async upload(files: readonly File[]): Promise<string> {
 		const isSignature = ({ name }: File) => name.endsWith(".sig");
-		const [file, signature] = [files.find((each) => !isSignature(each)), files.find(isSignature)];
-		const { name: filename } = file ?? signature ?? {};
-		if (filename === undefined) return;
-		this.#sending?.abort();
-		this.#sending = undefined;
-		this.onLive = () => {};
-		if (!file)
-			this.upload = {
-				name: "rejected",
-				filename,
-				reason: "select the .bin file together with its .sig file.",
-			};
-		else if (this.#isLive()) return this.#upload(file, signature);
-		else {
-			this.upload = { name: "waiting", filename };
-			this.onLive = () => this.selectFiles(files);
-		}
-		this.#onChanged();
-	}
-
-	/** Uploads with XMLHttpRequest, since fetch does not report progress. */
-	#upload(file: File, signature: File | undefined): void {
-		const { name: filename } = file;
-		const request = new XMLHttpRequest();
+		const [file, signature] = [files.find((chosen) => !isSignature(chosen)), files.find(isSignature)];
+		if (!file) throw new Error("Select the .bin file together with its .sig file.");
 		const form = new FormData();
 		form.append("firmware", file);
 		if (signature) form.append("signature", signature);
-		const show = (upload: Upload) => {
-			if (this.#sending !== request) return;
-			this.upload = upload;
-			this.#onChanged();
-		};
-		request.upload.addEventListener("progress", ({ loaded, total }) => {
-			show({ name: "sending", filename, percent: Math.floor((100 * loaded) / (total || 1)) });
+		const response = await fetch("ota/upload", { method: "POST", body: form }).catch((cause: unknown) => {
+			throw new Error("Connection to the gateway lost. Upload the file again.", { cause });
 		});
-		request.upload.addEventListener("load", () => show({ name: "checking", filename }));
-		request.addEventListener("load", () => {
-			if (request.status === 201) show({ name: "accepted", filename });
-			else show({ name: "rejected", filename, reason: problemDetail(request.status, request.responseText) });
-			void this.refresh();
-		});
-		request.addEventListener("error", () => {
-			show({ name: "rejected", filename, reason: "Connection to the gateway lost. Upload the file again." });
-		});
-		this.#sending = request;
-		show({ name: "sending", filename, percent: 0 });
-		request.open("POST", "ota/upload");
-		request.send(form);
+		if (!response.ok)
+			throw new Error(`${file.name} was rejected: ${problemDetail(response.status, await response.text())}`);
+		await this.refresh();
+		return file.name;
 	}
 }

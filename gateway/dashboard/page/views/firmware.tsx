@@ -1,10 +1,10 @@
 /** Firmware view: uploads, releases and rollouts. */
 
+import { useState } from "preact/hooks";
 import { channelOf } from "../../../api/channels.js";
 import { age, bytes } from "../../../api/client/words.js";
 import type { UploadStatus } from "../../../api/firmware.js";
 import { listedDevices } from "../app/addresses.js";
-import type { Upload } from "../app/firmware.js";
 import { useApp, useFirmware, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { FactList } from "../parts/fact-list.js";
@@ -12,8 +12,8 @@ import { FileDrop } from "../parts/file-drop.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Permitted } from "../parts/permitted.js";
-import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
+import { useRequest } from "../parts/use-request.js";
 import { NewRollout } from "./new-rollout.js";
 import { RolloutPage } from "./rollout.js";
 import { Rollouts } from "./rollouts.js";
@@ -90,13 +90,19 @@ function Releases() {
 	);
 }
 
-/** Uploads a firmware file, and shows the progress or the reason of a rejection. */
+/** Uploads a firmware file, and shows the reason of a rejection. */
 function UploadPanel() {
 	const { firmware } = useTopic("firmware");
+	const { run, isBusy, problem } = useRequest();
+	const [uploaded, setUploaded] = useState("");
+	const upload = (files: readonly File[]) => {
+		setUploaded("");
+		void run(async () => setUploaded(await firmware.upload(files)));
+	};
 	return (
 		<Panel title="Upload" look="beside-another">
 			<Permitted>
-				<FileDrop accept=".bin,.sig" multiple onFiles={(files) => firmware.selectFiles(files)}>
+				<FileDrop accept=".bin,.sig" multiple onFiles={upload}>
 					<span>
 						Drop a <b>.bin</b> file, or <u>choose one</u>
 					</span>
@@ -109,26 +115,12 @@ function UploadPanel() {
 						: "Unsigned firmware is allowed."}
 				</p>
 			)}
-			{firmware.upload && <Sending upload={firmware.upload} />}
+			<p class="good" role="status">
+				{isBusy ? "Uploading…" : uploaded && `${uploaded} uploaded.`}
+			</p>
+			<Problem>{problem}</Problem>
 			{firmware.status?.filename && <Uploaded status={firmware.status} />}
 		</Panel>
-	);
-}
-
-function Sending({ upload: { name, filename, percent, reason } }: { upload: Upload }) {
-	const words = {
-		waiting: `${filename} is uploaded once the gateway can be reached.`,
-		sending: `Uploading ${filename}`,
-		checking: `Checking ${filename}…`,
-		rejected: `${filename} was rejected: ${reason}`,
-		accepted: `${filename} uploaded.`,
-	}[name];
-	if (name === "rejected") return <Problem>{words}</Problem>;
-	return (
-		<div class={`sending-file ${name === "accepted" ? "good" : "hint"}`} role="status">
-			<span>{words}</span>
-			{percent !== undefined && <Progress percent={percent} label={words} />}
-		</div>
 	);
 }
 

@@ -33,8 +33,8 @@ interface NewRolloutProps {
 
 export function NewRollout(props: NewRolloutProps) {
 	const { firmware } = useTopic("firmware");
-	const { upload, choices, offered, latest } = firmware;
-	const [chosen, setChosen] = useState(upload?.name === "accepted" ? "custom" : undefined);
+	const { choices, offered, latest } = firmware;
+	const [chosen, setChosen] = useState<string>();
 	const all = [...choices, ...channelsOf(offered)];
 	const choice = all.find(({ selector }) => selector === chosen) ?? latest ?? choices[0];
 	if (!choice)
@@ -71,10 +71,10 @@ interface FormProps extends NewRolloutProps {
 	readonly onChoice: (selector: string) => void;
 }
 
-function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: FormProps) {
+function Form({ devices: preselected, firmware: choice, choices, onChoice, onClose }: FormProps) {
 	const { firmware, fleet } = useTopic("list", "firmware");
-	const [step, setStep] = useState<StepName>(given.size > 0 ? "how" : "what");
-	const [who, setWho] = useState(given.size > 0 ? chosenDevices : undefined);
+	const [step, setStep] = useState<StepName>(preselected.size > 0 ? "how" : "what");
+	const [who, setWho] = useState(preselected.size > 0 ? chosenDevices : undefined);
 	const [room, setRoom] = useState<string>();
 	const [tags, setTags] = useState("");
 	const [isStanding, setIsStanding] = useState(false);
@@ -86,12 +86,14 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 	/** Number of devices of a model, or of all. */
 	const sizeOf = (model?: string) =>
 		entries.filter(({ session }) => !model || session.model === model).length;
-	const fitting = models.filter((one) => images.length === 0 || images.some(({ model }) => model === one));
-	const offered = fitting.filter((one) => sizeOf(one) > 0);
+	const fitting = models.filter(
+		(candidate) => images.length === 0 || images.some(({ model }) => model === candidate),
+	);
+	const offered = fitting.filter((candidate) => sizeOf(candidate) > 0);
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
 	const isForAll = models.every((model) => sizeOf(model) === 0 || fitting.includes(model));
 	const kind = who ?? (isForAll ? allDevices : (largest ?? allDevices));
-	const model = fitting.find((one) => one === kind);
+	const model = fitting.find((candidate) => candidate === kind);
 	const isOfKind = kind !== chosenDevices && kind !== oneRoom;
 	const expression = isOfKind ? tags.trim() : "";
 	const rooms = roomsOf(entries);
@@ -107,7 +109,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 	const next = steps[index + 1];
 
 	function targetOf(): Target {
-		if (kind === chosenDevices) return { devices: [...given] };
+		if (kind === chosenDevices) return { devices: [...preselected] };
 		if (kind === oneRoom)
 			return { devices: devicesIn({ room: room ?? rooms[0] ?? "" }, entries).map(({ key }) => key) };
 		if (model === undefined && expression === "") return { all: true };
@@ -167,10 +169,10 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 					label="Firmware"
 					value={selector}
 					onChange={onChoice}
-					options={choices.map((one) => [
-						one.selector,
-						one.selector.startsWith("channel ") ? `Channel ${one.channel}` : firmwareText(one),
-						detailsOf(one),
+					options={choices.map((option) => [
+						option.selector,
+						option.selector.startsWith("channel ") ? `Channel ${option.channel}` : firmwareText(option),
+						detailsOf(option),
 					])}
 				/>
 			)}
@@ -181,11 +183,11 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 						value={kind}
 						onChange={setWho}
 						options={[
-							...(given.size > 0
-								? [[chosenDevices, plural(given.size, "selected device"), namesOf()] as const]
+							...(preselected.size > 0
+								? [[chosenDevices, plural(preselected.size, "selected device"), namesOf()] as const]
 								: []),
 							[allDevices, "All devices", plural(entries.length, "device")] as const,
-							...offered.map((one) => [one, `All ${one}`, plural(sizeOf(one), "device")] as const),
+							...offered.map((board) => [board, `All ${board}`, plural(sizeOf(board), "device")] as const),
 							...(rooms.length > 0 ? [[oneRoom, "A room", "Devices that are in it now"] as const] : []),
 						]}
 					/>
@@ -194,7 +196,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 							label="Room"
 							value={room ?? rooms[0] ?? ""}
 							onChange={setRoom}
-							options={rooms.map((one) => [one, one])}
+							options={rooms.map((name) => [name, name])}
 						/>
 					)}
 					{isOfKind && (
@@ -207,7 +209,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 							/>
 						</>
 					)}
-					{given.size === 0 && (
+					{preselected.size === 0 && (
 						<p class="hint">
 							For specific devices, select them on <a href="#/">Home</a> and choose Update.
 						</p>
@@ -229,11 +231,11 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 		</Sheet>
 	);
 
-	function detailsOf({ selector: one, version, images: all }: Firmware): string {
+	function detailsOf({ selector: option, version, images: all }: Firmware): string {
 		const { releases = [], latest } = firmware.catalog ?? {};
-		const date = releases.find((release) => release.version === one)?.date;
+		const date = releases.find((release) => release.version === option)?.date;
 		return [
-			one.startsWith("channel ") ? `Newest release, now ${version}` : one === latest && "latest",
+			option.startsWith("channel ") ? `Newest release, now ${version}` : option === latest && "latest",
 			date,
 			[...new Set(all.map(({ model: of }) => of))].join(", "),
 		]
@@ -242,7 +244,7 @@ function Form({ devices: given, firmware: choice, choices, onChoice, onClose }: 
 	}
 
 	function namesOf(): string {
-		const names = [...given].slice(0, 3).map((key) => nameIn(fleet, key));
-		return `${names.join(", ")}${given.size > 3 ? "…" : ""}`;
+		const names = [...preselected].slice(0, 3).map((key) => nameIn(fleet, key));
+		return `${names.join(", ")}${preselected.size > 3 ? "…" : ""}`;
 	}
 }

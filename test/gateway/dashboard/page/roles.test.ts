@@ -187,15 +187,6 @@ function isPermitted(request: string, role: PersonRole): boolean {
 async function show(t: TestContext, role: PersonRole): Promise<Page> {
 	const page = await mount(t, Shell, {}, { devices, role, replies });
 	for (const name of ["assign", "replace"] as const) t.mock.method(location, name, () => {});
-	class Upload extends EventTarget {
-		readonly upload = new EventTarget();
-		open(method: string, path: string): void {
-			page.gateway.counts.set(`${method} /${path}`, 1);
-		}
-		send(): void {}
-		abort(): void {}
-	}
-	Object.defineProperty(globalThis, "XMLHttpRequest", { value: Upload, configurable: true });
 	return page;
 }
 
