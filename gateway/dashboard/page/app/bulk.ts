@@ -3,7 +3,7 @@
 import type { Entry } from "../../../api/client/fleet.js";
 import { capital, plural } from "../../../api/client/words.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
-import { muteCommand, volumeOf } from "./mute.js";
+import { volumeOf } from "./mute.js";
 
 /** "Volume of 12 devices set" */
 export function doneText(ask: ConfirmableCommand, count: number): string {
@@ -24,8 +24,8 @@ export function restoringCommands(
 	}
 	const volume = volumeOf(entry);
 	if ((command !== "set_volume" && command !== "set_mute") || !volume) return [];
-	const mute = muteCommand(volume, volume.isMuted);
-	if (command === "set_mute" || (volume.isMuted && !volume.hasMute)) return [mute];
+	const mute = { command: "set_mute", value: volume.isMuted } as const;
+	if (command === "set_mute") return [mute];
 	const set = { command, value: volume.volume } as const;
 	return volume.isMuted ? [set, mute] : [set];
 }
