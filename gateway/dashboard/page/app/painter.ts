@@ -25,10 +25,9 @@ export type Topic =
 	| "quiet";
 
 export class Painter {
-	readonly #listeners = new Map<Topic, Set<() => void>>();
+	readonly #events = new EventTarget();
 	readonly #changed = new Set<Topic>();
 	readonly #requestFrame: (paint: () => void) => unknown;
-	#isRequested = false;
 
 	/** @param requestFrame schedules its argument before the next frame, such as requestAnimationFrame */
 	constructor(requestFrame: (paint: () => void) => unknown) {
@@ -37,26 +36,19 @@ export class Painter {
 
 	/** Schedules a notification of the topic's listeners. */
 	mark(topic: Topic): void {
+		if (this.#changed.size === 0) this.#requestFrame(() => this.#paint());
 		this.#changed.add(topic);
-		if (this.#isRequested) return;
-		this.#isRequested = true;
-		this.#requestFrame(() => this.#paint());
 	}
 
 	/** @returns a function that removes the listener */
 	listen(topic: Topic, listener: () => void): () => void {
-		const listeners = this.#listeners.get(topic) ?? new Set();
-		this.#listeners.set(topic, listeners.add(listener));
-		return () => {
-			listeners.delete(listener);
-			if (listeners.size === 0 && this.#listeners.get(topic) === listeners) this.#listeners.delete(topic);
-		};
+		this.#events.addEventListener(topic, listener);
+		return () => this.#events.removeEventListener(topic, listener);
 	}
 
 	#paint(): void {
-		this.#isRequested = false;
 		const changed = [...this.#changed];
 		this.#changed.clear();
-		for (const topic of changed) for (const listener of [...(this.#listeners.get(topic) ?? [])]) listener();
+		for (const topic of changed) this.#events.dispatchEvent(new Event(topic));
 	}
 }

@@ -1,14 +1,6 @@
-/** Rollouts of the gateway, and requests that change them. */
+/** Rollouts of the gateway. */
 
-import type {
-	Preview,
-	Rollout,
-	RolloutAction,
-	RolloutDevice,
-	RolloutHead,
-	RolloutUpdate,
-} from "../../../api/client/rollout.js";
-import type { RequestedPlan } from "../../../api/client/rollout-plan.js";
+import type { Rollout, RolloutHead, RolloutUpdate } from "../../../api/client/rollout.js";
 import { isOver } from "../../../api/statuses.js";
 import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
@@ -55,74 +47,35 @@ export class Rollouts {
 		await this.#list.refresh();
 	}
 
+	/** Reloads after a change, also after a failed one. @throws the error of the change */
+	async after(change: Promise<unknown>): Promise<void> {
+		await change.finally(() => this.refresh());
+	}
+
 	/** Loads one rollout with its plan and groups. */
 	async load(id: string): Promise<void> {
-		const details =
-			this.#details.get(id) ??
-			new Resource(
-				async () => ({
-					...(await request("GET /api/rollouts/:id", { params: { id } })),
-					loadedAt: this.#now(),
-				}),
-				this.#onChanged,
-			);
+		const read = async () => ({
+			...(await request("GET /api/rollouts/:id", { params: { id } })),
+			loadedAt: this.#now(),
+		});
+		const details = this.#details.get(id) ?? new Resource(read, this.#onChanged);
 		this.#details.set(id, details);
 		await details.refresh();
 	}
 
 	onUpdate({ type: _, status, ...change }: RolloutUpdate): void {
 		const { id } = change;
-		const head = this.all.find((one) => one.id === id);
+		const head = this.all.find((known) => known.id === id);
 		if (!head) return void this.refresh();
 		if (status === "deleted") {
 			this.#details.delete(id);
-			this.#list.value = { rollouts: this.all.filter((one) => one !== head) };
+			this.#list.value = { rollouts: this.all.filter((known) => known !== head) };
 			return;
 		}
 		const next = { ...head, ...change, status };
-		this.#list.value = { rollouts: this.all.map((one) => (one === head ? next : one)) };
+		this.#list.value = { rollouts: this.all.map((known) => (known === head ? next : known)) };
 		// A pending list may be older than this update.
 		if (isOver(next) !== isOver(head) || this.#list.isReading) void this.refresh();
 		else if (this.#details.has(id)) void this.load(id);
-	}
-
-	/** Returns the devices that a plan would update. @throws Rejection that names an invalid field */
-	preview(plan: RequestedPlan): Promise<Preview> {
-		return request("POST /api/rollouts/preview", { body: plan });
-	}
-
-	/** Starts a rollout; idempotent for the same id and plan. @throws Rejection */
-	start(id: string, plan: RequestedPlan): Promise<void> {
-		return this.#change(() => request("PUT /api/rollouts/:id", { params: { id }, body: plan }));
-	}
-
-	/** @throws Rejection */
-	act({ id, revision }: RolloutHead, action: RolloutAction): Promise<void> {
-		return this.#change(async () => {
-			const params = { id };
-			const next = await request(`POST /api/rollouts/:id/${action}`, { params, revision });
-			// A rollout paused by failures would only queue the retried devices.
-			if (action === "retry" && next.pausedBecause === "failures")
-				await request("POST /api/rollouts/:id/resume", { params, revision: next.revision });
-		});
-	}
-
-	/** @throws Rejection */
-	remove({ id }: RolloutHead): Promise<void> {
-		return this.#change(async () => {
-			await request("DELETE /api/rollouts/:id", { params: { id } });
-			// The reply may arrive before the update of `onUpdate`.
-			this.#details.delete(id);
-		});
-	}
-
-	/** @throws Rejection */
-	async devices(id: string, statuses: readonly string[]): Promise<readonly RolloutDevice[]> {
-		const query = { status: statuses.join(",") };
-		return (await request("GET /api/rollouts/:id/devices", { params: { id }, query })).devices;
-	}
-
-	async #change(request: () => Promise<unknown>): Promise<void> {
-		await request().finally(() => this.refresh());
 	}
 }

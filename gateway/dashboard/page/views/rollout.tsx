@@ -19,6 +19,7 @@ import {
 } from "../../../api/client/rollout.js";
 import { capital, clock, otaText, plural, sentence, when } from "../../../api/client/words.js";
 import { deviceStatuses, deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
+import { request } from "../app/gateway.js";
 import { useApp, useDevice, useNow, useTitle, useTopic } from "../app/hooks.js";
 import type { LoadedRollout } from "../app/rollouts.js";
 import { type Segment, segmentsOf } from "../model/rollout-segments.js";
@@ -40,7 +41,7 @@ const parent = { title: "Firmware", href: "#/firmware" };
 
 export function RolloutPage({ id }: { id: string }) {
 	const { rollouts } = useTopic("rollouts");
-	const head = rollouts.all.find((one) => one.id === id);
+	const head = rollouts.all.find((known) => known.id === id);
 	const rollout = rollouts.get(id);
 	const isKnown = head !== undefined;
 	/** Name of the selected segment. */
@@ -124,12 +125,14 @@ function Actions({ head, onReview }: { head: RolloutHead; onReview: () => void }
 				),
 				loss: { do: "Cancel rollout", keep: "Keep it running" },
 			};
+	const { id } = head;
 	const remove = async () => {
-		await rollouts.remove(head);
+		await rollouts.after(request("DELETE /api/rollouts/:id", { params: { id } }));
 		location.replace(parent.href);
 	};
+	const act = (action: RolloutAction) => run(() => rollouts.after(change(head, action)));
 	const button = (text: string, action: RolloutAction, look = "") => (
-		<Button look={look} isChange onClick={() => run(() => rollouts.act(head, action))}>
+		<Button look={look} isChange onClick={() => act(action)}>
 			{text}
 		</Button>
 	);
@@ -139,7 +142,7 @@ function Actions({ head, onReview }: { head: RolloutHead; onReview: () => void }
 				look="quiet"
 				isChange
 				question={question}
-				onClick={() => run(isOver(head) ? remove : () => rollouts.act(head, "cancel"))}
+				onClick={() => (isOver(head) ? run(remove) : act("cancel"))}
 			>
 				{isOver(head) ? "Delete" : "Cancel"}
 			</Button>
@@ -159,6 +162,15 @@ function Actions({ head, onReview }: { head: RolloutHead; onReview: () => void }
 			<Problem>{problem}</Problem>
 		</div>
 	);
+}
+
+/** @throws Rejection */
+async function change({ id, revision }: RolloutHead, action: RolloutAction): Promise<void> {
+	const params = { id };
+	const next = await request(`POST /api/rollouts/:id/${action}`, { params, revision });
+	// A rollout paused by failures would only queue the retried devices.
+	if (action === "retry" && next.pausedBecause === "failures")
+		await request("POST /api/rollouts/:id/resume", { params, revision: next.revision });
 }
 
 /** Explains why a rollout waits, such as during the soak time, and how to continue. */
@@ -181,7 +193,7 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: LoadedRoll
 			}[pausedBecause ?? "operator"],
 		soakSecondsLeft !== null && watched(soakSecondsLeft),
 		plan.standing && !isOver(head) && sentence(standingWords(plan)),
-	].filter((each) => typeof each === "string");
+	].filter((text) => typeof text === "string");
 	return sentences.length > 0 ? <p>{sentences.join(" ")}</p> : null;
 }
 
@@ -235,19 +247,19 @@ interface DevicesProps {
 }
 
 function Devices({ head, rollout, segment }: DevicesProps) {
-	const { rollouts } = useApp();
 	const { id, counts } = head;
 	const [devices, setDevices] = useState<readonly RolloutDevice[]>();
 	useEffect(() => {
 		let isShown = true;
-		rollouts.devices(id, segment?.statuses ?? deviceStatuses).then(
-			(read) => isShown && setDevices(read),
+		const query = { status: (segment?.statuses ?? deviceStatuses).join(",") };
+		request("GET /api/rollouts/:id/devices", { params: { id }, query }).then(
+			(read) => isShown && setDevices(read.devices),
 			() => {},
 		);
 		return () => {
 			isShown = false;
 		};
-	}, [rollouts, id, counts]);
+	}, [id, counts]);
 	if (!devices) return <p class="hint">Loading…</p>;
 	const isRetry = ({ status, reason }: RolloutDevice) => status === "queued" && reason !== null;
 	const isListed = (device: RolloutDevice) =>

@@ -6,6 +6,7 @@ import { type Preview, planWords, previewWords, updatableCount } from "../../../
 import { makeRolloutId, type RequestedPlan } from "../../../api/client/rollout-plan.js";
 import { plural, sentence, withFieldName } from "../../../api/client/words.js";
 import { isOver } from "../../../api/statuses.js";
+import { request } from "../app/gateway.js";
 import { useIsLive, useNow, useTopic } from "../app/hooks.js";
 import type { Firmware } from "../model/outdated.js";
 import { optionLabels } from "./rollout-options.js";
@@ -29,7 +30,7 @@ export function useRolloutStart(firmware: Firmware, plan: RequestedPlan, place: 
 		if (!isLive) return;
 		let isCurrentEffect = true;
 		const read = async () => {
-			const next = await rollouts.preview(plan).then(
+			const next = await request("POST /api/rollouts/preview", { body: plan }).then(
 				(preview) => ({ text, preview }),
 				(error: unknown) => ({ text, problem: withFieldName(messageOf(error), optionLabels) }),
 			);
@@ -66,9 +67,9 @@ export function useRolloutStart(firmware: Firmware, plan: RequestedPlan, place: 
 		text: count > 0 ? `Update ${plural(count, "device")}` : preview ? none : "Update",
 		/** Error of the plan. */
 		problem,
-		/** Starts the rollout. @returns its id @throws Rejection */
+		/** Starts the rollout. The request is idempotent for the same id and plan. @returns its id @throws Rejection */
 		start: async () => {
-			await rollouts.start(id, plan);
+			await rollouts.after(request("PUT /api/rollouts/:id", { params: { id }, body: plan }));
 			setStarted(started + 1);
 			return id;
 		},

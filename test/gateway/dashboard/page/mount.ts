@@ -33,7 +33,7 @@ const domNames = [
 		"innerHeight",
 		"scrollY",
 	],
-	...["ResizeObserver", "Event", "MouseEvent", "KeyboardEvent", "PointerEvent"],
+	...["ResizeObserver", "EventTarget", "Event", "MouseEvent", "KeyboardEvent", "PointerEvent"],
 ] as const;
 const domFunctions = [
 	"addEventListener",
