@@ -5,25 +5,15 @@ import { request } from "../app/gateway.js";
 import { ownDeviceAddress } from "../model/own-address.js";
 import { CopyLine } from "./copy-button.js";
 
-interface TokenCommandProps {
-	readonly text: (token: string) => string;
-	/** Visible token; undefined hides it. */
-	readonly token?: string | undefined;
-}
-
-export function TokenCommand({ text, token }: TokenCommandProps) {
-	return (
-		<CopyLine
-			text={text(token ?? "<device token>")}
-			copied={async () => text(token ?? (await readDeviceToken()))}
-		/>
-	);
+export function TokenCommand({ text }: { readonly text: (token: string) => string }) {
+	const copied = async () => text((await request("GET /api/device-token")).token);
+	return <CopyLine text={text("<device token>")} copied={copied} />;
 }
 
 /** Command that installs the firmware on a board. */
-export function FlashCommand({ token }: Pick<TokenCommandProps, "token">) {
+export function FlashCommand() {
 	const settings = `ssid=<name> password=<password> gateway=${ownDeviceAddress()}`;
-	return <TokenCommand token={token} text={(shown) => `npm run flash -- dev-1 ${settings} token=${shown}`} />;
+	return <TokenCommand text={(token) => `npm run flash -- dev-1 ${settings} token=${token}`} />;
 }
 
 /** Model names of command lines: "dev-1 or proto-1". */
@@ -34,9 +24,4 @@ export function ModelNames() {
 			<code>{model.toLowerCase()}</code>
 		</span>
 	));
-}
-
-/** @throws Rejection */
-export async function readDeviceToken(): Promise<string> {
-	return (await request("GET /api/device-token")).token;
 }

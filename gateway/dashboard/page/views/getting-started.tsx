@@ -1,15 +1,12 @@
 /** Shown without devices: commands that start one, with the address of this gateway. */
 
-import { useState } from "preact/hooks";
 import { isLoopback } from "../../../../hosts/esp32/nvs-settings.js";
 import { ownDeviceAddress } from "../model/own-address.js";
-import { Button } from "../parts/button.js";
 import { Permitted } from "../parts/permitted.js";
-import { FlashCommand, ModelNames, readDeviceToken, TokenCommand } from "../parts/token-command.js";
+import { FlashCommand, ModelNames, TokenCommand } from "../parts/token-command.js";
 import { RejectedDevices } from "./issues.js";
 
 export function GettingStarted() {
-	const [token, setToken] = useState<string>();
 	const address = ownDeviceAddress();
 	return (
 		<>
@@ -22,8 +19,7 @@ export function GettingStarted() {
 						<h2 id="virtual">Virtual device on this computer</h2>
 						<p>Runs the real firmware in a process. In the project folder:</p>
 						<TokenCommand
-							token={token}
-							text={(shown) => `DEVICE_TOKEN=${shown} npm run device -- --model proto-1 --gateway ${address}`}
+							text={(token) => `DEVICE_TOKEN=${token} npm run device -- --model proto-1 --gateway ${address}`}
 						/>
 					</section>
 					<section class="panel stack" aria-labelledby="board">
@@ -34,7 +30,7 @@ export function GettingStarted() {
 							<ModelNames />
 							):
 						</p>
-						<FlashCommand token={token} />
+						<FlashCommand />
 						{isLoopback(location.hostname) && (
 							<p class="hint">
 								A board cannot reach <code>{location.hostname}</code>. Start the gateway with{" "}
@@ -42,19 +38,9 @@ export function GettingStarted() {
 							</p>
 						)}
 					</section>
-					<div class="actions">
-						<Button
-							isChange
-							onClick={async () => setToken(token === undefined ? await readDeviceToken() : undefined)}
-						>
-							{token === undefined ? "Show" : "Hide"} device token
-						</Button>
-						{token === undefined && (
-							<span class="hint">
-								Copy inserts it. Keep it secret: anyone who has it can impersonate a device.
-							</span>
-						)}
-					</div>
+					<p class="hint">
+						Copy inserts the device token. Keep it secret: anyone who has it can impersonate a device.
+					</p>
 				</Permitted>
 			</div>
 			<RejectedDevices />
