@@ -2,7 +2,6 @@
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
-import { bytes } from "../../../api/client/words.js";
 
 export const uplinkWords: Readonly<Record<UplinkType, string>> = {
 	state_report: "Report",
@@ -23,33 +22,6 @@ const unmentioned: readonly string[] = [
 	"peripherals.audio.unmuted_volume",
 ];
 const maxShown = 3;
-
-interface Field {
-	readonly name?: string;
-	readonly text?: (value: unknown) => string;
-}
-
-const size = (value: unknown) => bytes(Number(value));
-const press = (value: unknown) => (value === true ? "pressed" : "released");
-
-/** Fields by path; the default name is the last part of the path. */
-const fields: Readonly<Record<string, Field>> = {
-	"health.free_heap_bytes": { name: "free memory", text: size },
-	"health.min_free_heap_bytes": { name: "least free memory", text: size },
-	"network.wifi_ssid": { name: "Wi-Fi" },
-	"network.wifi_rssi": { name: "signal", text: (value) => `${value} dBm`.replace("-", "−") },
-	"peripherals.led_ring.state_name": { name: "ring" },
-	"peripherals.led_ring.state_id": { name: "ring state" },
-	"peripherals.led_ring.brightness_coef": {
-		name: "brightness",
-		text: (value) => `${Math.round(Number(value) * 100)} %`,
-	},
-	"peripherals.buttons.btn_play": { name: "play", text: press },
-	"peripherals.buttons.btn_mute": { name: "mute", text: press },
-	"peripherals.buttons.btn_vol_up": { name: "volume +", text: press },
-	"peripherals.buttons.btn_vol_down": { name: "volume −", text: press },
-	"peripherals.audio.fault": { name: "sound fault" },
-};
 
 type Change = readonly [path: string, from: unknown, to: unknown];
 
@@ -86,20 +58,14 @@ export function uplinkText(uplink: Uplink, before: StateReport | null): string {
 }
 
 function changesText(before: StateReport, after: StateReport): string {
-	const news = changesIn(before, after)
-		.filter(([path]) => !unmentioned.includes(path))
-		.map(([path, from, to]) => {
-			const { name = lastName(path), text = String } = entryOf(fields, path) ?? {};
-			return { name, from: from === undefined ? "–" : text(from), to: text(to) };
-		})
-		// Equal after rounding.
-		.filter(({ from, to }) => from !== to);
+	const news = changesIn(before, after).filter(([path]) => !unmentioned.includes(path));
 	if (news.length === 0) return "no change";
-	const texts = news.slice(0, maxShown).map(({ name, from, to }) => `${name} ${from} → ${to}`);
+	const texts = news.slice(0, maxShown).map(([path, from = "–", to]) => `${nameOf(path)} ${from} → ${to}`);
 	const rest = news.length - texts.length;
 	return rest > 0 ? `${texts.join(", ")} and ${rest} more` : texts.join(", ");
 }
 
-function lastName(path: string): string {
+/** "wifi rssi" */
+function nameOf(path: string): string {
 	return path.slice(path.lastIndexOf(".") + 1).replaceAll("_", " ");
 }
