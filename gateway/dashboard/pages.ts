@@ -26,7 +26,7 @@ function serveAsset(bundled: () => Promise<Bundle>): RequestHandler {
 /** Sends an asset with one ETag per encoding: RFC 9110, section 8.8.3.3. */
 function sendAsset(request: Request, response: Response, asset: Asset): void {
 	// Prefers our order: browsers accept all encodings equally and list gzip first.
-	const encoding = encodings.find((one) => request.acceptsEncodings(one));
+	const encoding = encodings.find((name) => request.acceptsEncodings(name));
 	const body = encoding === "br" ? asset.brotli : encoding === "gzip" ? asset.gzip : asset.content;
 	if (encoding) response.set("Content-Encoding", encoding);
 	const policy = response.get("Content-Security-Policy");

@@ -21,8 +21,8 @@ export async function violations(page: Page): Promise<readonly string[]> {
 	for (const [colorScheme, options] of runs) {
 		await page.emulateMedia({ colorScheme });
 		// The other result types take most of the time.
-		const given = JSON.stringify({ ...options, resultTypes: ["violations"] });
-		const { violations: found }: AxeResults = await page.evaluate(`axe.run(${given})`);
+		const asked = JSON.stringify({ ...options, resultTypes: ["violations"] });
+		const { violations: found }: AxeResults = await page.evaluate(`axe.run(${asked})`);
 		for (const { id, impact, nodes } of found)
 			if (impact !== "minor")
 				all.push(`${colorScheme}, ${impact} ${id}: ${nodes.map(({ html }) => html).join("\n")}`);
@@ -35,10 +35,10 @@ function misfits(page: Page): Promise<readonly string[]> {
 	return page.evaluate(`(async () => {
 		const styleOf = (node) => getComputedStyle(node);
 		const ancestors = (node) => node ? [node, ...ancestors(node.parentElement)] : [];
-		const isApart = (node) => !node.checkVisibility() || ancestors(node).some((each) =>
-			/auto|scroll/.test(styleOf(each).overflowX) || styleOf(each).clipPath !== "none");
+		const isApart = (node) => !node.checkVisibility() || ancestors(node).some((ancestor) =>
+			/auto|scroll/.test(styleOf(ancestor).overflowX) || styleOf(ancestor).clipPath !== "none");
 		const isWide = (node) => node.getBoundingClientRect().right > innerWidth + 0.5 &&
-			!ancestors(node.parentElement).some((each) => /hidden|clip/.test(styleOf(each).overflowX));
+			!ancestors(node.parentElement).some((ancestor) => /hidden|clip/.test(styleOf(ancestor).overflowX));
 		const hasText = (node) => [...node.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim() !== "");
 		const isCut = (node) => hasText(node) && styleOf(node).overflowX === "hidden" && styleOf(node).textOverflow !== "ellipsis" &&
 			node.scrollWidth > node.clientWidth + 1;

@@ -78,8 +78,8 @@ test("a device in XS", { skip }, async (t) => {
 		const other = await open(t, url, { view: `#/devices/${deviceId}` });
 		await other.getByRole("heading", { level: 1, name: "WWW" }).waitFor();
 		await call(url, "PATCH", `devices/${deviceId}`, { name: "Lobby speaker", note: "" });
-		for (const each of [page, other])
-			await each.waitForFunction("document.title.startsWith('Lobby speaker')");
+		for (const shown of [page, other])
+			await shown.waitForFunction("document.title.startsWith('Lobby speaker')");
 	});
 
 	await t.test("restarts; the page shows it until the device is back", async () => {

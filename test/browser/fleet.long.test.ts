@@ -38,9 +38,9 @@ async function runMany(t: TestContext) {
 		{ length: connected },
 		(_, index) => new ScriptedDevice({ url, deviceId: idOf(index), executesCommands: index !== 2 }),
 	);
-	await Promise.all(devices.map((each) => each.connect()));
+	await Promise.all(devices.map((device) => device.connect()));
 	t.after(() => {
-		for (const each of devices) each.close();
+		for (const device of devices) device.close();
 	});
 	return { url, devices };
 }

@@ -97,8 +97,8 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await click(page, "Install");
 		await joined(page);
 		const stored = readSettings(board.flash);
-		const settings = ["ssid", "password", "ssid2", "password2", "gateway", "token"].map((each) =>
-			stored.get(each),
+		const settings = ["ssid", "password", "ssid2", "password2", "gateway", "token"].map((name) =>
+			stored.get(name),
 		);
 		assert.deepEqual(settings, [
 			"home",
@@ -135,7 +135,7 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await click(page, "Install");
 		await joined(page);
 		assert.equal(board.startedFrom?.version, "1.2.0");
-		const stored = ["volume", "token"].map((each) => readSettings(board.flash).get(each));
+		const stored = ["volume", "token"].map((name) => readSettings(board.flash).get(name));
 		assert.deepEqual(stored, ["33", token]);
 		await again();
 		await page.getByLabel("New settings").check();

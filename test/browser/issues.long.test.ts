@@ -97,7 +97,7 @@ test("issues", { skip }, async (t) => {
 	});
 
 	await t.test("are one row for each cause, with the devices, counted in the navigation", async () => {
-		for (const each of both) await counts(each, "3");
+		for (const shown of both) await counts(shown, "3");
 		await sees(row(page, crashTitle), /2 devices/);
 		await row(page, "Speaker fault").getByText("2 devices · Kitchen").waitFor();
 		await page.getByRole("list", { name: "Hints" }).getByText("dev-1-00000c").waitFor();
@@ -118,20 +118,20 @@ test("issues", { skip }, async (t) => {
 		await details("Rejected");
 		await dialog.getByText("Missing or invalid token.").waitFor();
 		await dialog.getByRole("button", { name: /^Dismiss/ }).click();
-		for (const each of both) await counts(each, "1");
+		for (const shown of both) await counts(shown, "1");
 		await disclose(ahead, "dismissed");
 		await row(ahead, crashTitle).waitFor();
 		now += 60_000;
 		await crashOnce("dev-1-0000c1", "c3");
 		await beRejected();
-		for (const each of both) await counts(each, "3");
+		for (const shown of both) await counts(shown, "3");
 	});
 
 	await t.test("end with the fault, or once the rejected device has connected", async () => {
 		await connect("dev-1-00000e");
 		other.report({ "peripherals.audio.fault": undefined });
 		await sees(row(page, "Speaker fault"), /^Oven · Kitchen|^Oven/);
-		for (const each of both) await counts(each, "2");
+		for (const shown of both) await counts(shown, "2");
 	});
 
 	await t.test("lead to the device, which names the faulty part and what to do", async () => {

@@ -42,7 +42,7 @@ test("an outage", { skip }, async (t) => {
 		await volume.fill("80");
 		await page.getByText("sending").first().waitFor();
 		await gateway.kill();
-		for (const each of both) await gatewayAway(each).waitFor();
+		for (const shown of both) await gatewayAway(shown).waitFor();
 		await volume.and(page.locator(":disabled")).waitFor();
 		await page.getByRole("img", { name: "LED ring: unknown" }).waitFor();
 		await page.getByText("Showing values from").waitFor();
@@ -73,7 +73,7 @@ test("an outage", { skip }, async (t) => {
 		await gateway.start();
 		silent.set({ "peripherals.audio.volume": 80 });
 		await silent.connect();
-		for (const each of both) await gatewayAway(each).waitFor({ state: "detached" });
+		for (const shown of both) await gatewayAway(shown).waitFor({ state: "detached" });
 		await volume.and(page.locator(":enabled")).waitFor();
 		await page.getByText("sending").waitFor({ state: "detached" });
 		const readVolume = () => volume.inputValue();
@@ -102,7 +102,7 @@ test("an outage", { skip }, async (t) => {
 			MONITOR_TOKEN: "another-token-of-the-tests",
 		});
 		await renewed.start();
-		for (const each of both) await each.getByLabel("Access token").waitFor();
+		for (const shown of both) await shown.getByLabel("Access token").waitFor();
 		await page.getByLabel("Access token").fill("another-token-of-the-tests");
 		await page.getByRole("button", { name: "Log in" }).click();
 		await page.getByRole("heading", { level: 1, name: "dev-1-00000a" }).waitFor();

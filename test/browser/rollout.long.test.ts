@@ -115,7 +115,7 @@ test("a rollout with failures", { skip }, async (t) => {
 	const other = await openPage(`#/firmware/${id}`);
 	await t.test("runs alike on two pages, after a reload and through an outage", async () => {
 		for (const device of fleet.slice(0, 3)) await device.offered;
-		for (const each of [page, other]) await button(each, "3 updating").waitFor();
+		for (const shown of [page, other]) await button(shown, "3 updating").waitFor();
 		await button(other, "Pause").click();
 		await state(page, "Paused").waitFor();
 		await button(page, "Resume").click();
@@ -134,7 +134,7 @@ test("a rollout with failures", { skip }, async (t) => {
 	await t.test("pauses after failures, names the devices and the reasons, and is an issue", async () => {
 		await fleet[1]?.finish("rolls back");
 		await fleet[2]?.finish("fails");
-		for (const each of [page, other]) await state(each, "Paused: too many failures").waitFor();
+		for (const shown of [page, other]) await state(shown, "Paused: too many failures").waitFor();
 		await button(page, "2 failed").click();
 		const reasons = page.getByRole("list", { name: "Failed devices" });
 		await reasons.getByRole("link", { name: "Speaker 1" }).waitFor();

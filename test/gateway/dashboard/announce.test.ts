@@ -16,7 +16,8 @@ function sine(seconds: number, amplitude: number): Float32Array<ArrayBuffer> {
 }
 
 const decibels = (factor: number) => 20 * Math.log10(factor);
-const peakOf = (samples: Float32Array) => samples.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+const peakOf = (samples: Float32Array) =>
+	samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
 const near = (value: number, expected: number, tolerance = 0.1) =>
 	assert.ok(Math.abs(value - expected) <= tolerance, `${value} instead of ${expected}`);
 
@@ -74,8 +75,8 @@ describe("loudness", () => {
 		assert.ok(peakOf(samples) <= 10 ** (-1 / 20) + 1e-6, `${peakOf(samples)}`);
 		const quiet = samples.subarray(4_000, 8_000);
 		near(decibels(peakOf(quiet)), decibels(0.05) + gainDb);
-		const gains = [...samples].flatMap((one, at) =>
-			Math.abs(before[at] ?? 0) > 0.01 ? one / (before[at] ?? 1) : [],
+		const gains = [...samples].flatMap((sample, at) =>
+			Math.abs(before[at] ?? 0) > 0.01 ? sample / (before[at] ?? 1) : [],
 		);
 		const steps = gains.slice(1).map((gain, at) => Math.abs(gain - (gains[at] ?? gain)));
 		assert.ok(Math.max(...steps) < 0.2, `gain step of ${Math.max(...steps)}`);

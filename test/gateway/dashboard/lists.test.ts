@@ -190,7 +190,7 @@ describe("device list", () => {
 
 	test("counts a wrong clock apart from faults of the hardware", () => {
 		const faults = ["The device's clock is more than a minute behind the gateway's.", "No codec."].map(
-			(reason) => entry(reason, { attention: concern("faulty").map((one) => ({ ...one, reason })) }),
+			(reason) => entry(reason, { attention: concern("faulty").map((issue) => ({ ...issue, reason })) }),
 		);
 		const { states } = tally(faults, noQuery);
 		assert.deepEqual(states.slice(1), [
@@ -365,22 +365,22 @@ describe("update targets of a device", () => {
 
 	test("include an upload only for a matching or unknown chip", () => {
 		const effect = (chip: string | null) => {
-			const given = { ...upload, filename: "a.bin", version: "2.0.0", model: "DEV-1", chip } as const;
-			const [custom] = firmwareOf(undefined, given);
+			const uploaded = { ...upload, filename: "a.bin", version: "2.0.0", model: "DEV-1", chip } as const;
+			const [custom] = firmwareOf(undefined, uploaded);
 			return custom && effectOn(entry("x", { chip: "virtual" }), custom);
 		};
 		assert.deepEqual(["virtual", "esp32s3", null].map(effect), ["update", "unfit", "update"]);
 	});
 
 	test("include an upload for QEMU only for QEMU, and not for an unknown chip", () => {
-		const given = {
+		const uploaded = {
 			...upload,
 			filename: "a.bin",
 			version: "2.0.0",
 			model: "DEV-1",
 			chip: "esp32s3-qemu",
 		} as const;
-		const [custom] = firmwareOf(undefined, given);
+		const [custom] = firmwareOf(undefined, uploaded);
 		const effect = (chip?: string) => custom && effectOn(entry("x", chip ? { chip } : {}), custom);
 		const effects = ["esp32s3-qemu", "esp32s3", undefined].map((chip) => effect(chip));
 		assert.deepEqual(effects, ["update", "unfit", "unfit"]);

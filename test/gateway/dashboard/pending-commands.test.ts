@@ -38,8 +38,8 @@ function setUp() {
 		now: () => clock.now,
 		onChanged: () => {},
 	});
-	const answer = async (given: GatewayResponse) => {
-		answers.shift()?.(given);
+	const answer = async (response: GatewayResponse) => {
+		answers.shift()?.(response);
 		await new Promise(setImmediate);
 	};
 	const ask = (asked: ConfirmableCommand) =>

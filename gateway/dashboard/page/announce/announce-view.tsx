@@ -34,7 +34,7 @@ export function AnnounceView({ search }: { readonly search: string }) {
 					{(sounds.value || sounds.problem !== "") && (
 						<>
 							<SourcePanel sounds={sounds} onSource={setSource} />
-							<TargetPanel sounds={sounds} search={search} given={source} />
+							<TargetPanel sounds={sounds} search={search} chosen={source} />
 						</>
 					)}
 				</Permitted>
@@ -48,11 +48,11 @@ interface TargetPanelProps {
 	readonly sounds: Resource<SoundList>;
 	readonly search: string;
 	/** Source, or what is missing. */
-	readonly given: Source | string;
+	readonly chosen: Source | string;
 }
 
-function TargetPanel({ sounds, search, given }: TargetPanelProps) {
-	const source = typeof given === "string" ? undefined : given;
+function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
+	const source = typeof chosen === "string" ? undefined : chosen;
 	const app = useTopic("list");
 	const { listVersion } = app.fleet;
 	const entries = useMemo(
@@ -99,7 +99,7 @@ function TargetPanel({ sounds, search, given }: TargetPanelProps) {
 				>
 					Announce {where}
 				</Button>
-				{!source && <p class="hint">{given}</p>}
+				{!source && <p class="hint">{chosen}</p>}
 			</div>
 		</Panel>
 	);

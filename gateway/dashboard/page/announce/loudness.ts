@@ -51,7 +51,7 @@ function blockPowers(samples: Float32Array): readonly number[] {
 	return Array.from(
 		{ length: steps - stepsPerBlock + 1 },
 		(_, first) =>
-			sums.slice(first, first + stepsPerBlock).reduce((sum, one) => sum + one, 0) /
+			sums.slice(first, first + stepsPerBlock).reduce((sum, power) => sum + power, 0) /
 			stepsPerBlock /
 			stepLength,
 	);
@@ -76,7 +76,7 @@ function limit(samples: Float32Array<ArrayBuffer>, gain: number): Float32Array<A
 			.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
 		return Math.min(gain, ceiling / peak);
 	});
-	const gains = needed.map((one, part) => Math.min(one, needed[part - 1] ?? one, needed[part + 1] ?? one));
+	const gains = needed.map((own, part) => Math.min(own, needed[part - 1] ?? own, needed[part + 1] ?? own));
 	return samples.map((sample, index) => {
 		const place = Math.max(0, (index + 0.5) / partLength - 0.5);
 		const from = gains[Math.floor(place)] ?? gain;

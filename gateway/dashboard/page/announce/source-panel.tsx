@@ -85,7 +85,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 
 	async function prepareSaved({ id, name }: Sound) {
 		await sounds.refresh();
-		if (sounds.value?.sounds.some((each) => each.id === id)) return { sound: id };
+		if (sounds.value?.sounds.some((known) => known.id === id)) return { sound: id };
 		throw new Error(`${name} was deleted. Choose another sound.`);
 	}
 
@@ -110,7 +110,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 		<Panel title="Sound" look="stack beside-another">
 			<Toggles
 				label="Source"
-				options={kinds.flatMap(([one, words, isOffered]) => (isOffered ? [[one, words] as const] : []))}
+				options={kinds.flatMap(([option, words, isOffered]) => (isOffered ? [[option, words] as const] : []))}
 				value={kind}
 				onChange={choose}
 			/>

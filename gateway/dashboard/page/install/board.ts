@@ -57,7 +57,7 @@ export class Board {
 			transport,
 			baudrate: bitsPerSecond,
 			terminal: silent,
-			resetConstructors: { hardReset: (each) => new WholeReset(each) },
+			resetConstructors: { hardReset: (serial) => new WholeReset(serial) },
 		});
 		try {
 			await Promise.race([loader.main(), lost]);

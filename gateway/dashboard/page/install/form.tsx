@@ -31,8 +31,8 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 	const [model, setModel] = useState<Model>("DEV-1");
 	const [mode, setMode] = useState<Mode>("new");
 	const [networks, setNetworks] = useState<readonly string[]>();
-	const [given, setGiven] = useState(emptySettings);
-	const set = (change: Partial<SettingsInput>) => setGiven((previous) => ({ ...previous, ...change }));
+	const [settings, setSettings] = useState(emptySettings);
+	const set = (change: Partial<SettingsInput>) => setSettings((previous) => ({ ...previous, ...change }));
 	useEffect(() => void readSetup().then(set, () => {}), []);
 	/** Number of submits; validation errors are shown after the first. */
 	const [submits, setSubmits] = useState(0);
@@ -45,20 +45,20 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 	}, [submits]);
 	const { catalog } = firmware;
 	const release = installableRelease(catalog, model, withVirtual ? () => true : isBoardChip);
-	const problems = settingsProblems(given);
+	const problems = settingsProblems(settings);
 	const onSubmit = (event: Event) => {
 		event.preventDefault();
 		setSubmits(submits + 1);
 		const isValid = mode === "keep" || Object.values(problems).every((problem) => problem === undefined);
 		if (!isValid) return;
-		if (mode === "setUp") void installer.setUp(given);
+		if (mode === "setUp") void installer.setUp(settings);
 		else if (catalog && release)
 			void installer.install({
 				catalog,
 				release,
 				model,
 				isVirtual: withVirtual,
-				settings: mode === "keep" ? undefined : given,
+				settings: mode === "keep" ? undefined : settings,
 			});
 	};
 	return (
@@ -67,7 +67,12 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 			<Cards label="Settings" value={mode} onChange={setMode} options={modes} />
 			{mode !== "setUp" && (
 				<>
-					<Choice label="Board" value={model} onChange={setModel} options={models.map((one) => [one, one])} />
+					<Choice
+						label="Board"
+						value={model}
+						onChange={setModel}
+						options={models.map((name) => [name, name])}
+					/>
 					<p class={release ? "hint" : "problem"} role="status">
 						{release && `Installs firmware ${release.version}.`}
 						{catalog && !release && (
@@ -93,7 +98,7 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 			)}
 			{mode !== "keep" && (
 				<SettingFields
-					given={given}
+					settings={settings}
 					problems={submits > 0 ? problems : {}}
 					networks={mode === "setUp" ? networks : undefined}
 					onChange={set}
@@ -128,16 +133,16 @@ async function readSetup(): Promise<Partial<SettingsInput>> {
 }
 
 interface FieldsProps {
-	readonly given: SettingsInput;
+	readonly settings: SettingsInput;
 	readonly problems: Readonly<Partial<Record<keyof SettingsInput, string | undefined>>>;
 	/** Networks that were found; undefined before a scan. */
 	readonly networks: readonly string[] | undefined;
 	readonly onChange: (change: Partial<SettingsInput>) => void;
 }
 
-function SettingFields({ given, problems, networks, onChange }: FieldsProps) {
+function SettingFields({ settings, problems, networks, onChange }: FieldsProps) {
 	const field = (name: keyof SettingsInput) => ({
-		value: given[name],
+		value: settings[name],
 		problem: problems[name],
 		onInput: (value: string) => onChange({ [name]: trimmedSetting(name, value) }),
 	});
@@ -162,14 +167,14 @@ function SettingFields({ given, problems, networks, onChange }: FieldsProps) {
 				</div>
 			</details>
 			<Field label="Gateway address" {...field("gateway")} />
-			{isForThisComputer(given.gateway) && (
+			{isForThisComputer(settings.gateway) && (
 				<p class="warning">
 					A board cannot reach this address, which is local to the computer. Start the gateway with{" "}
 					<code>HOST=0.0.0.0</code> and enter its address on your network, such as{" "}
 					<code>ws://192.168.1.10:8080/device</code>.
 				</p>
 			)}
-			{isSecure(given.gateway) && (
+			{isSecure(settings.gateway) && (
 				<Field
 					label="CA certificate (PEM)"
 					type="lines"

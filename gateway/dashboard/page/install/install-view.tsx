@@ -90,7 +90,7 @@ function Done({ deviceId }: { deviceId: string }) {
 	const [edited, setEdited] = useState<Label>();
 	return (
 		<Step status={`${deviceId} is installed and has joined the fleet.`}>
-			{edited && <LabelDialog deviceId={deviceId} given={edited} onClosed={() => setEdited(undefined)} />}
+			{edited && <LabelDialog deviceId={deviceId} known={edited} onClosed={() => setEdited(undefined)} />}
 			<p class="actions">
 				<Button look="primary" isChange disabled={!entry} onClick={() => setEdited(entry?.session)}>
 					Name it

@@ -38,7 +38,7 @@ export async function loadFiles(release: Release, model: Model, chipFamily: stri
 		// Relative to the page, whose path may have a prefix of a reverse proxy.
 		const address = new URL(path.slice(1), document.baseURI);
 		const manifest: Manifest = await (await load(address)).json();
-		const build = manifest.builds.find((each) => each.chipFamily === chipFamily);
+		const build = manifest.builds.find((known) => known.chipFamily === chipFamily);
 		if (build)
 			return Promise.all(
 				build.parts.map(async (part) => ({
@@ -46,7 +46,7 @@ export async function loadFiles(release: Release, model: Model, chipFamily: stri
 					data: new Uint8Array(await (await load(new URL(part.path, address))).arrayBuffer()),
 				})),
 			);
-		families.push(...manifest.builds.map((each) => each.chipFamily));
+		families.push(...manifest.builds.map((known) => known.chipFamily));
 	}
 	throw new InstallError(
 		"wrong_chip",

@@ -24,28 +24,28 @@ export interface SettingsInput {
 
 /** Validation errors by field; undefined for valid ones. */
 export function settingsProblems(
-	given: SettingsInput,
+	input: SettingsInput,
 ): Readonly<Record<keyof SettingsInput, string | undefined>> {
 	return {
-		ssid: ssidProblem(given.ssid),
-		password: passwordProblem(given.password),
-		ssid2: secondNetworkProblem(given),
-		password2: passwordProblem(given.password2),
-		gateway: gatewayProblem(given.gateway),
-		authority: isSecure(given.gateway) ? authorityProblem(given.authority) : undefined,
+		ssid: ssidProblem(input.ssid),
+		password: passwordProblem(input.password),
+		ssid2: secondNetworkProblem(input),
+		password2: passwordProblem(input.password2),
+		gateway: gatewayProblem(input.gateway),
+		authority: isSecure(input.gateway) ? authorityProblem(input.authority) : undefined,
 	};
 }
 
 /** Payload of set_settings without the first network. */
-export function changedSettings(given: SettingsInput, token: string): ChangedSettings {
-	const { ssid2, password2, gateway, authority } = given;
+export function changedSettings(input: SettingsInput, token: string): ChangedSettings {
+	const { ssid2, password2, gateway, authority } = input;
 	return { gateway, token, ssid2, password2, ca: isSecure(gateway) ? authority : "" };
 }
 
 /** Settings by their names in NVS, without empty ones. */
-export function storedSettings(given: SettingsInput, token: string): Readonly<Record<string, string>> {
-	const { ssid, password, ssid2, password2, gateway } = given;
-	const ca = isSecure(gateway) ? derOf(given.authority) : "";
+export function storedSettings(input: SettingsInput, token: string): Readonly<Record<string, string>> {
+	const { ssid, password, ssid2, password2, gateway } = input;
+	const ca = isSecure(gateway) ? derOf(input.authority) : "";
 	const values = { ssid, password, ssid2, password2, gateway, token, ca };
 	return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
 }

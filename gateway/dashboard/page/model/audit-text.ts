@@ -172,7 +172,7 @@ function textIn(fields: Fields, field: string): string {
 /** "#rrggbb" of the color of `set_light`; undefined if it is none. */
 function hexOf(color: unknown): string | undefined {
 	const hex = Array.isArray(color)
-		? `#${color.map((each) => Number(each).toString(16).padStart(2, "0")).join("")}`
+		? `#${color.map((channel) => Number(channel).toString(16).padStart(2, "0")).join("")}`
 		: color;
 	return typeof hex === "string" && /^#[0-9a-f]{6}$/i.test(hex) ? hex : undefined;
 }

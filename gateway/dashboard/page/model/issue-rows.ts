@@ -72,12 +72,12 @@ export function groupIssues(sources: IssueSources, now: number): readonly IssueR
 	const byId = new Map(entries.map((entry) => [entry.key, entry]));
 	const crashed = new Map<CrashCause, Issue[]>(causes.map((cause) => [cause, []]));
 	for (const entry of entries)
-		for (const one of entry.attention) {
-			if (one.kind === "away" && !isOld(one.since, now)) continue;
-			const issue = { count: 1, ...one, id: entry.key, entry };
-			const cause = one.kind === "crashed" && causes.find((each) => isCauseOf(each, one, entry));
+		for (const concern of entry.attention) {
+			if (concern.kind === "away" && !isOld(concern.since, now)) continue;
+			const issue = { count: 1, ...concern, id: entry.key, entry };
+			const cause = concern.kind === "crashed" && causes.find((known) => isCauseOf(known, concern, entry));
 			if (cause) crashed.get(cause)?.push(issue);
-			else add(one.kind, whyOf(one, entry), issue);
+			else add(concern.kind, whyOf(concern, entry), issue);
 		}
 	for (const rejection of rejections) {
 		const { what, deviceId, lastAt: since, reason } = rejection;

@@ -31,7 +31,7 @@ export const issueLabels: Readonly<Record<IssueKind, string>> = {
 
 /** Whether a device has an issue of this kind that was not dismissed. */
 export function isUnseen({ attention }: Entry, kind: DeviceIssueKind): boolean {
-	return attention.some((one) => one.kind === kind && !one.seen);
+	return attention.some((issue) => issue.kind === kind && !issue.seen);
 }
 
 /** Whether the fault of a device is that of its clock. */

@@ -64,7 +64,7 @@ const maxLabels = 5;
 
 /** Round local times between `since` and `until`, in seconds since 1970. */
 export function timeTicks(since: number, until: number): readonly number[] {
-	const step = timeSteps.find((one) => (until - since) / one <= maxLabels) ?? 360 * 60;
+	const step = timeSteps.find((seconds) => (until - since) / seconds <= maxLabels) ?? 360 * 60;
 	const zone = new Date(until * 1000).getTimezoneOffset() * 60;
 	const first = Math.ceil((since - zone) / step) * step + zone;
 	const count = Math.max(0, Math.floor((until - first) / step) + 1);
@@ -74,7 +74,7 @@ export function timeTicks(since: number, until: number): readonly number[] {
 /** Smallest of 1, 2, 5, 10, 20, … that is at least `least`. */
 function niceStep(least: number): number {
 	const power = 10 ** Math.floor(Math.log10(least));
-	return ([1, 2, 5].find((one) => one * power >= least) ?? 10) * power;
+	return ([1, 2, 5].find((factor) => factor * power >= least) ?? 10) * power;
 }
 
 function round(value: number): number {

@@ -35,6 +35,6 @@ export class Selection {
 
 	/** Deselects a removed device. */
 	drop(key: string): void {
-		if (this.#keys.has(key)) this.set([...this.#keys].filter((one) => one !== key));
+		if (this.#keys.has(key)) this.set([...this.#keys].filter((selected) => selected !== key));
 	}
 }

@@ -15,9 +15,9 @@ export function Cards<T extends string>({ label, options, value, onChange }: Car
 	return (
 		<fieldset class="cards">
 			<legend class="visually-hidden">{label}</legend>
-			{options.map(([one, title, text]) => (
-				<label key={one}>
-					<input type="radio" name={name} checked={one === value} onChange={() => onChange(one)} />
+			{options.map(([option, title, text]) => (
+				<label key={option}>
+					<input type="radio" name={name} checked={option === value} onChange={() => onChange(option)} />
 					<span>
 						<b>{title}</b>
 						{text && <span class="hint">{text}</span>}

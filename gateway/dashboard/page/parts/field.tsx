@@ -82,8 +82,8 @@ export function Field(props: FieldProps) {
 			)}
 			{known && (
 				<datalist id={`${id}-known`}>
-					{known.map((one) => (
-						<option key={one} value={one} />
+					{known.map((suggestion) => (
+						<option key={suggestion} value={suggestion} />
 					))}
 				</datalist>
 			)}
@@ -138,7 +138,7 @@ export function Days({ days, onChange }: DaysProps) {
 					key={day}
 					label={capital(day)}
 					checked={days.includes(day)}
-					onToggle={() => onChange(weekdays.filter((one) => (one === day) !== days.includes(one)))}
+					onToggle={() => onChange(weekdays.filter((other) => (other === day) !== days.includes(other)))}
 				/>
 			))}
 		</fieldset>
@@ -163,8 +163,8 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
 				value={value}
 				onChange={({ currentTarget: { selectedIndex } }) => onChange(options[selectedIndex]?.[0] ?? value)}
 			>
-				{options.map(([one, text]) => (
-					<option key={one} value={one}>
+				{options.map(([option, text]) => (
+					<option key={option} value={option}>
 						{text}
 					</option>
 				))}

@@ -17,13 +17,13 @@ export function Toggles<T extends string>(props: TogglesProps<T>) {
 	const { label, look = "segments", options, value, disabled = false, onChange } = props;
 	return (
 		<fieldset class={look} aria-label={label} disabled={disabled}>
-			{options.map(([one, text]) => (
+			{options.map(([option, text]) => (
 				<button
-					key={one}
+					key={option}
 					type="button"
 					class="small"
-					aria-pressed={one === value}
-					onClick={() => onChange(one)}
+					aria-pressed={option === value}
+					onClick={() => onChange(option)}
 				>
 					{text}
 				</button>

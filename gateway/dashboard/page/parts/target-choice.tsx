@@ -26,7 +26,7 @@ const maxListed = 50;
 
 export function TargetChoice({ label, targets, onChange, withTags = false }: TargetChoiceProps) {
 	const { fleet } = useTopic("list");
-	const [given] = useState(targets);
+	const [initial] = useState(targets);
 	const entries = fleet.all().filter(({ session }) => session.deviceId !== null);
 	const listed = entries.length <= maxListed ? entries : [];
 	const places: readonly Targets[] = [
@@ -34,7 +34,7 @@ export function TargetChoice({ label, targets, onChange, withTags = false }: Tar
 		...roomsOf(entries).map((room) => ({ room })),
 		...(withTags && tagsOf(entries).length > 0 ? [byTags] : []),
 		...listed.map(({ key }) => ({ devices: [key] })),
-		given,
+		initial,
 		targets,
 	];
 	// The choice stays selected while an expression is typed.

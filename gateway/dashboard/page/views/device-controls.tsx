@@ -35,21 +35,21 @@ function RingLight({ entry: { key }, state: { peripherals } }: ControlsProps) {
 	const { color = firstColor, effect = "solid" } = light ?? {};
 	const show = (change: Partial<Pick<Light, "color" | "effect">>) =>
 		send({ command: "set_light", value: { color, effect, ...change } });
-	const isCustom = light !== undefined && !swatches.some(([one]) => one === light.color);
+	const isCustom = light !== undefined && !swatches.some(([swatch]) => swatch === light.color);
 	return (
 		<>
 			<div class="control" title={denial}>
 				<fieldset class="swatches" aria-label="Color" disabled={isOff}>
-					{swatches.map(([one, name]) => (
+					{swatches.map(([swatch, name]) => (
 						<button
-							key={one}
+							key={swatch}
 							type="button"
 							class="swatch"
-							style={{ "--swatch": one }}
+							style={{ "--swatch": swatch }}
 							aria-label={name}
 							title={denial ?? name}
-							aria-pressed={one === light?.color}
-							onClick={() => show({ color: one })}
+							aria-pressed={swatch === light?.color}
+							onClick={() => show({ color: swatch })}
 						/>
 					))}
 					<input

@@ -37,7 +37,7 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 				</Button>
 			)}
 			{deviceId !== null && edited && (
-				<LabelDialog deviceId={deviceId} given={edited} onClosed={() => setEdited(undefined)} />
+				<LabelDialog deviceId={deviceId} known={edited} onClosed={() => setEdited(undefined)} />
 			)}
 		</>
 	);
@@ -46,18 +46,18 @@ export function DeviceLabel({ entry: { session } }: { entry: Entry }) {
 interface LabelDialogProps {
 	readonly deviceId: string;
 	/** Label when the dialog was opened; another person may change it meanwhile. */
-	readonly given: Label;
+	readonly known: Label;
 	readonly onClosed: () => void;
 }
 
-export function LabelDialog({ deviceId, given, onClosed }: LabelDialogProps) {
+export function LabelDialog({ deviceId, known, onClosed }: LabelDialogProps) {
 	const { fleet } = useApp();
 	const save = async (form: FormData) => {
 		const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
-		await changeLabel(deviceId, given, { ...texts, tags: parseTagList(textOf(form, "tags")) });
+		await changeLabel(deviceId, known, { ...texts, tags: parseTagList(textOf(form, "tags")) });
 	};
 	return (
-		<FormDialog title={`Edit ${given.name ?? deviceId}`} onSave={save} onClosed={onClosed}>
+		<FormDialog title={`Edit ${known.name ?? deviceId}`} onSave={save} onClosed={onClosed}>
 			{labelTexts.map((field) => (
 				<Field
 					key={field}
@@ -65,7 +65,7 @@ export function LabelDialog({ deviceId, given, onClosed }: LabelDialogProps) {
 					label={capital(field)}
 					type={field === "note" ? "lines" : "text"}
 					maxLength={label.fields[field].maxLength}
-					initial={given[field]}
+					initial={known[field]}
 					placeholder={field === "name" ? deviceId : undefined}
 					{...(field === "room" && { known: roomsOf(fleet.all()) })}
 				/>
@@ -73,7 +73,7 @@ export function LabelDialog({ deviceId, given, onClosed }: LabelDialogProps) {
 			<Field
 				name="tags"
 				label="Tags"
-				initial={given.tags?.join(" ")}
+				initial={known.tags?.join(" ")}
 				placeholder="shop-berlin beta"
 				hint="Separate tags with spaces."
 			>

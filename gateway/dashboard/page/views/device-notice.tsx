@@ -23,7 +23,8 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 	const past = useHistory(key);
 	const change = pendingCommands.get(key, newSettings.command);
 	const isTrying = pendingCommands.isPending(key, newSettings.command);
-	const unseen = (kind: "crashed" | "rolled_back") => attention.find((one) => one.kind === kind && !one.seen);
+	const unseen = (kind: "crashed" | "rolled_back") =>
+		attention.find((issue) => issue.kind === kind && !issue.seen);
 	const [crashed, rolledBack] = [unseen("crashed"), unseen("rolled_back")];
 	const crash = crashed && past?.details.crashes.at(-1);
 	/** @param issue adds a button that dismisses the issue */

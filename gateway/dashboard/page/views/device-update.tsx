@@ -21,7 +21,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 	const past = useHistory(key);
 	const ended = past?.details.updates.filter(({ endedAt }) => endedAt !== null) ?? [];
 	const [chosen, setChosen] = useState<string>();
-	const choices = firmware.choices.filter((one) => fits(one, entry));
+	const choices = firmware.choices.filter((offered) => fits(offered, entry));
 	const best = choices.find(({ selector }) => selector === firmware.latest?.selector) ?? choices[0];
 	const choice = choices.find(({ selector }) => selector === chosen) ?? best;
 	const { verb, text } = words[choice ? effectOn(entry, choice) : "unfit"];
@@ -73,7 +73,7 @@ export function DeviceUpdate({ entry }: { entry: Entry }) {
 						label="Version"
 						value={choice?.selector ?? ""}
 						onChange={setChosen}
-						options={choices.map((one) => [one.selector, firmwareText(one)])}
+						options={choices.map((offered) => [offered.selector, firmwareText(offered)])}
 					/>
 				</details>
 			)}

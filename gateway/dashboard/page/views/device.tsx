@@ -25,9 +25,13 @@ export function DeviceView({ deviceKey, tab }: { deviceKey: string; tab: DeviceT
 		<div class={`device ${isLive && entry.session.connected ? "" : "stale"}`}>
 			<DeviceHead entry={entry} tab={tab} />
 			<nav class="tabs" aria-label="Parts of this page">
-				{deviceTabs.map((one) => (
-					<a key={one} href={deviceAddress(deviceKey, one)} aria-current={one === tab ? "page" : undefined}>
-						{capital(one)}
+				{deviceTabs.map((name) => (
+					<a
+						key={name}
+						href={deviceAddress(deviceKey, name)}
+						aria-current={name === tab ? "page" : undefined}
+					>
+						{capital(name)}
 					</a>
 				))}
 			</nav>

@@ -73,7 +73,7 @@ export function Filters({ room, entries, tallies, layout, set }: FiltersProps) {
 								label={title}
 								checked={!hidden.includes(id)}
 								onToggle={(isOn) => {
-									const others = hidden.filter((one) => one !== id);
+									const others = hidden.filter((column) => column !== id);
 									app.hiddenColumns = [...others, ...(isOn ? [] : [id])].filter(Boolean).join();
 								}}
 							/>

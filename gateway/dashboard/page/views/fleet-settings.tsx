@@ -60,7 +60,7 @@ export function FleetSettings() {
 						label="At a time"
 						value={atATime}
 						onChange={setAtATime}
-						options={counts.map((one) => [one, one])}
+						options={counts.map((count) => [count, count])}
 					/>
 					<ul class="listed">
 						<li>

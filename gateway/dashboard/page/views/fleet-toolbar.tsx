@@ -67,9 +67,9 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 				</Button>
 				<Toggles
 					label="View"
-					options={layouts.map((one) => [one, capital(one)])}
+					options={layouts.map((name) => [name, capital(name)])}
 					value={layout}
-					onChange={(one) => set({ layout: one })}
+					onChange={(chosen) => set({ layout: chosen })}
 				/>
 			</div>
 			{isOpen && <Filters room={room} entries={entries} tallies={tallies} layout={layout} set={set} />}

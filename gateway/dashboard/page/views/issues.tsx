@@ -87,7 +87,7 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 	/** Adds the reason if another row has the same title. */
 	const distinctTitle = (row: IssueRow) => {
 		const title = titleOf(row);
-		return titles.filter((each) => each === title).length > 1 ? `${title}: ${row.why}` : title;
+		return titles.filter((other) => other === title).length > 1 ? `${title}: ${row.why}` : title;
 	};
 	if (rows.length === 0) return null;
 	return (
@@ -196,7 +196,7 @@ function Names({ issues }: { readonly issues: readonly Issue[] }) {
 					return (
 						<li key={id} class="row">
 							{entry ? <a href={deviceAddress(entry.key)}>{name}</a> : <span>{name}</span>}
-							<span class="hint">{beside.filter((one) => one && one !== name).join(" · ")}</span>
+							<span class="hint">{beside.filter((text) => text && text !== name).join(" · ")}</span>
 						</li>
 					);
 				})}

@@ -124,7 +124,7 @@ function Tokens() {
 					}}
 				/>
 			)}
-			{invitation && <InvitationSheet given={invitation} onClose={() => setInvitation(undefined)} />}
+			{invitation && <InvitationSheet initial={invitation} onClose={() => setInvitation(undefined)} />}
 		</Panel>
 	);
 }
@@ -157,19 +157,19 @@ function InviteForm({ onInvited, onClosed }: InviteFormProps) {
 				label="Role"
 				value={role}
 				onChange={setRole}
-				options={personRoles.map((one) => [one, roleNames[one], roleTexts[one]])}
+				options={personRoles.map((option) => [option, roleNames[option], roleTexts[option]])}
 			/>
 		</FormDialog>
 	);
 }
 
 interface InvitationSheetProps {
-	readonly given: Invitation;
+	readonly initial: Invitation;
 	readonly onClose: () => void;
 }
 
-function InvitationSheet({ given, onClose }: InvitationSheetProps) {
-	const [{ name, url, token }, setShown] = useState(given);
+function InvitationSheet({ initial, onClose }: InvitationSheetProps) {
+	const [{ name, url, token }, setShown] = useState(initial);
 	return (
 		<Sheet
 			title={`Link for ${name}`}

@@ -76,7 +76,7 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 			</ul>
 			{edited && value && !denial && (
 				<QuietForm
-					given={edited}
+					initial={edited}
 					all={value.quietHours}
 					onSave={save}
 					onClosed={() => setEdited(undefined)}
@@ -87,19 +87,19 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 }
 
 interface QuietFormProps {
-	readonly given: QuietHours["targets"];
+	readonly initial: QuietHours["targets"];
 	readonly all: readonly QuietHours[];
 	readonly onSave: (body: RequestBody<"PUT /api/quiet-hours">) => Promise<void>;
 	readonly onClosed: () => void;
 }
 
 /** Form that changes the quiet hours of a target, or adds them. */
-function QuietForm({ given, all, onSave, onClosed }: QuietFormProps) {
+function QuietForm({ initial, all, onSave, onClosed }: QuietFormProps) {
 	const at = (targets: QuietHours["targets"]): Draft => {
-		const known = all.find((each) => JSON.stringify(each.targets) === JSON.stringify(targets));
+		const known = all.find((hours) => JSON.stringify(hours.targets) === JSON.stringify(targets));
 		return known ? { ...bodyOf(known), on: true } : { ...usualQuietHours, targets };
 	};
-	const [draft, setDraft] = useState(() => at(given));
+	const [draft, setDraft] = useState(() => at(initial));
 	const { targets, from, until, days = weekdays, volume, brightness, onlyUrgent = false } = draft;
 	const change = (changed: Partial<Draft>) => setDraft({ ...draft, ...changed });
 	const isLimited = volume !== undefined || brightness !== undefined || onlyUrgent;

@@ -32,9 +32,9 @@ export function ReplaceButton({ entry }: { readonly entry: Entry }) {
 function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly onClosed: () => void }) {
 	const { fleet } = useApp();
 	const { key } = entry;
-	const candidates = fleet.all().filter((one) => one.key !== key && one.session.deviceId !== null);
+	const candidates = fleet.all().filter((device) => device.key !== key && device.session.deviceId !== null);
 	const [typed, setTyped] = useState(() => likelyKey(candidates, entry));
-	const chosen = candidates.find((one) => [one.key, one.session.name].includes(typed.trim()));
+	const chosen = candidates.find((device) => [device.key, device.session.name].includes(typed.trim()));
 	return (
 		<FormDialog
 			title={`Replace ${nameOf(entry)}`}
@@ -54,7 +54,7 @@ function ReplaceDialog({ entry, onClosed }: { readonly entry: Entry; readonly on
 				label="New device"
 				value={typed}
 				onInput={setTyped}
-				known={candidates.filter(isNew).map((one) => one.key)}
+				known={candidates.filter(isNew).map((device) => device.key)}
 				problem={typed && !chosen ? "Device not found. A new device must connect first." : undefined}
 				hint={chosen ? describe(chosen, entry) : "ID or name."}
 			/>
@@ -74,7 +74,7 @@ function isNew({ session: { connected, name, room } }: Entry): boolean {
 
 /** Key of the only new device of the same model; empty if there is none or several. */
 function likelyKey(all: readonly Entry[], { session: { model } }: Entry): string {
-	const [only, other] = all.filter((one) => isNew(one) && one.session.model === model);
+	const [only, other] = all.filter((device) => isNew(device) && device.session.model === model);
 	return only && !other ? only.key : "";
 }
 

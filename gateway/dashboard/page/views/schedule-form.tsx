@@ -32,7 +32,7 @@ type Action = PlayOptions & { readonly payload?: ConfirmableCommand };
 type Offer = readonly [kind: string, words: string, action: Action];
 
 interface ScheduleFormProps {
-	readonly given: Draft;
+	readonly edited: Draft;
 	/** Time zone of the gateway. */
 	readonly zone: string;
 	readonly sounds: SoundList;
@@ -40,24 +40,25 @@ interface ScheduleFormProps {
 	readonly onClosed: () => void;
 }
 
-export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: ScheduleFormProps) {
+export function ScheduleForm({ edited, zone, sounds, onSave, onClosed }: ScheduleFormProps) {
 	const offers = offersOf(sounds);
-	const { id, on } = given;
-	const isTimer = given.at.in !== undefined;
-	const { announcement, command } = given.do;
+	const { id, on } = edited;
+	const isTimer = edited.at.in !== undefined;
+	const { announcement, command } = edited.do;
 	// A timer can be started without typing.
-	const [, , usual] = offers.find(([each]) => each === "play_audio" || !isTimer) ?? [];
+	const [, , usual] = offers.find(([offered]) => offered === "play_audio" || !isTimer) ?? [];
 	const first = { targets: { all: true }, ...usual };
-	const [name, setName] = useState(given.name ?? "");
+	const [name, setName] = useState(edited.name ?? "");
 	const [{ targets, ...action }, setAction] = useState<Action & { readonly targets: Targets }>(
 		announcement ?? command ?? first,
 	);
-	const [at, setAt] = useState(given.at);
+	const [at, setAt] = useState(edited.at);
 	const { text, sound, payload } = action;
 	const change = (changed: Action) => setAction({ targets, ...action, ...changed });
 	const kind = kindOf(action);
-	const kinds = offers.map(([each, words]): Option => [each, words]);
-	if (!kinds.some(([each]) => each === kind)) kinds.push([kind, actionText(given.do, () => undefined)]);
+	const kinds = offers.map(([offered, words]): Option => [offered, words]);
+	if (!kinds.some(([offered]) => offered === kind))
+		kinds.push([kind, actionText(edited.do, () => undefined)]);
 	const { weekly, once } = at;
 	const hasTime = once !== "" && weekly?.time !== "" && weekly?.days?.length !== 0;
 	const save = () => {
@@ -94,7 +95,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 				label="Action"
 				value={kind}
 				options={kinds}
-				onChange={(next) => setAction({ targets, ...offers.find(([each]) => each === next)?.[2] })}
+				onChange={(next) => setAction({ targets, ...offers.find(([offered]) => offered === next)?.[2] })}
 			/>
 			{text !== undefined && (
 				<Field
@@ -109,7 +110,7 @@ export function ScheduleForm({ given, zone, sounds, onSave, onClosed }: Schedule
 				<Choice
 					label="Saved sound"
 					value={sound}
-					options={sounds.sounds.map((each) => [each.id, each.name])}
+					options={sounds.sounds.map((saved) => [saved.id, saved.name])}
 					onChange={(next) => change({ sound: next })}
 				/>
 			)}
@@ -200,7 +201,7 @@ function Minutes({ seconds, onChange }: MinutesProps) {
 		<>
 			<Toggles
 				label="Duration"
-				options={usualMinutes.map((each) => [each, `${each} min`])}
+				options={usualMinutes.map((count) => [count, `${count} min`])}
 				value={minutes}
 				onChange={choose}
 			/>

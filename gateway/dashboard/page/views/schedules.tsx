@@ -141,7 +141,7 @@ function Schedules({ list: { zone, schedules }, edited, onEdit, onChange }: Sche
 			</ul>
 			{edited && (
 				<ScheduleForm
-					given={edited}
+					edited={edited}
 					zone={zone}
 					sounds={sounds.value ?? { sounds: [], canSpeak: false }}
 					onSave={(body) => save(edited.id, body)}

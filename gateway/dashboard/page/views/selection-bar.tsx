@@ -87,7 +87,7 @@ export function SelectionBar() {
 			const latest = sent.current.get(key);
 			const isRecent = latest && performance.now() - latest.at < reportedWithinMs;
 			const now = (isRecent ? latest.tags : fleet.get(key)?.session.tags) ?? [];
-			const others = now.filter((each) => !tags.includes(each));
+			const others = now.filter((tag) => !tags.includes(tag));
 			before.set(key, now);
 			return setTags(key, now, isAdded ? [...others, ...tags] : others);
 		};

@@ -97,8 +97,11 @@ export interface MountOptions extends GatewayOptions {
 }
 
 /** Starts a page without a view. @returns its App, connected to the gateway */
-export async function start(t: TestContext, { address = "#/", ...given }: MountOptions = {}): Promise<Page> {
-	const gateway = new PageGateway(given);
+export async function start(
+	t: TestContext,
+	{ address = "#/", ...options }: MountOptions = {},
+): Promise<Page> {
+	const gateway = new PageGateway(options);
 	installDom(t, gateway);
 	location.hash = address;
 	const page = new Page(t, gateway, new PageApp());
@@ -113,9 +116,9 @@ export async function mount<P extends object>(
 	t: TestContext,
 	component: ComponentType<P>,
 	props: P,
-	given: MountOptions = {},
+	options: MountOptions = {},
 ): Promise<Page> {
-	const page = await start(t, given);
+	const page = await start(t, options);
 	t.after(() => page.leave());
 	await page.render(component, props);
 	return page;

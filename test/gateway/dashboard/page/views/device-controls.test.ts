@@ -101,8 +101,8 @@ describe("controls of a device", () => {
 		const pressed = () =>
 			page
 				.all("button")
-				.flatMap((each) =>
-					each.getAttribute("aria-pressed") === "true" ? [each.title || each.textContent] : [],
+				.flatMap((button) =>
+					button.getAttribute("aria-pressed") === "true" ? [button.title || button.textContent] : [],
 				);
 		const page = await show(t, {}, { [`${ring}.state_name`]: "rainbow", [`${ring}.light`]: undefined });
 		assert.deepEqual(pressed(), ["Rainbow"]);

@@ -74,7 +74,7 @@ describe("frame of the page", () => {
 			await page.report("a");
 			await page.until(() => page.has("heading") && !page.texts("status").includes("Loading…"));
 			await page.leave();
-			const count = () => [...page.gateway.counts.values()].reduce((sum, each) => sum + each, 0);
+			const count = () => [...page.gateway.counts.values()].reduce((sum, count) => sum + count, 0);
 			const before = count();
 			await page.advance(60 * 60_000);
 			assert.equal(count(), before);
@@ -123,8 +123,8 @@ describe("frame of the page", () => {
 		] as const) {
 			page.gateway.send({ ...cluster, alone, releasesDiffer });
 			await page.advance();
-			for (const each of ["Gateways", "Releases"])
-				assert.equal(page.has("complementary", each), each === label, each);
+			for (const name of ["Gateways", "Releases"])
+				assert.equal(page.has("complementary", name), name === label, name);
 		}
 	});
 });
