@@ -7,9 +7,9 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
-import { age, isUpdating } from "../../../api/client/words.js";
+import { age } from "../../../api/client/words.js";
 import { deviceAddress, roomAddress } from "../app/addresses.js";
-import { useDevice, useIsLive, useMayChange, useTopic } from "../app/hooks.js";
+import { useDevice, useIsLive, useTopic } from "../app/hooks.js";
 import { volumeText } from "../app/mute.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import type { Room } from "../model/rooms.js";
@@ -17,8 +17,8 @@ import type { Selection } from "../model/selection.js";
 import { DeviceState, Strength } from "../parts/presence.js";
 import { Tags } from "../parts/tags.js";
 import { Cell, useList } from "../parts/use-list.js";
-import { Identify, SelectBox } from "./fleet-actions.js";
 import { RoomFacts } from "./room-tile.js";
+import { SelectBox } from "./select-box.js";
 
 type Column = readonly [
 	Sort,
@@ -114,7 +114,7 @@ export function FleetTable({ keys, rooms }: FleetTableProps) {
 			class="table"
 			aria-label="Devices"
 			aria-rowcount={rows.length + 1}
-			aria-colcount={shown.length + 3}
+			aria-colcount={shown.length + 1}
 			style={{ "--columns-of-table": shown.map(([, , width]) => width).join(" ") }}
 			aria-multiselectable
 		>
@@ -174,12 +174,6 @@ function Head({ keys, shown }: { readonly keys: readonly string[]; readonly show
 						</button>
 					</th>
 				))}
-				<th scope="col">
-					<span class="visually-hidden">Update</span>
-				</th>
-				<th scope="col">
-					<span class="visually-hidden">Flash light</span>
-				</th>
 			</tr>
 		</thead>
 	);
@@ -266,12 +260,6 @@ function Row({ deviceKey, isActive, shown }: RowProps) {
 					{contentOf(entry, isLive, tabIndex)}
 				</td>
 			))}
-			<td class="of-update">
-				<Update entry={entry} tabIndex={tabIndex} />
-			</td>
-			<td>
-				<Identify deviceKey={deviceKey} tabIndex={tabIndex} />
-			</td>
 		</>
 	);
 }
@@ -290,25 +278,6 @@ function nameCell(entry: Entry, tabIndex: number) {
 				<Tags tags={tags} />
 			</span>
 		</>
-	);
-}
-
-/** Link to an available update of a device. */
-function Update({ entry, tabIndex }: { readonly entry: Entry; readonly tabIndex: number }) {
-	const { firmware } = useTopic("firmware");
-	const update = useMayChange() && !isUpdating(entry.session.metadata) && firmware.findUpdate(entry);
-	if (!update) return null;
-	const label = `Update ${nameOf(entry)} to ${update.selector}`;
-	return (
-		<a
-			class="update"
-			href={deviceAddress(entry.key, "firmware")}
-			tabIndex={tabIndex}
-			aria-label={label}
-			title={label}
-		>
-			<span>Update</span>
-		</a>
 	);
 }
 
