@@ -42,7 +42,7 @@ const crashed = "dev-1-0a4d19";
 const views = [
 	{ name: "fleet", view: "", ready: ".rooms li" },
 	{ name: "device", view: `#/devices/${seen}`, ready: ".light-card" },
-	{ name: "issues", view: "#/issues", ready: ".issue" },
+	{ name: "issues", view: "#/issues", ready: ".listed .dot" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/diagnostics`, ready: ".past-panel li" },
 	{ name: "firmware", view: "#/firmware", ready: ".rollouts .segment-bar" },
 	{ name: "rollout", view: "#/firmware/1.4.0-3fa9c1", ready: ".rollout .device-list li" },

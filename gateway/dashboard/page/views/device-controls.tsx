@@ -159,7 +159,7 @@ export function Inputs({ entry: { session }, state: { peripherals } }: ControlsP
 					if (isOn === undefined) return null;
 					const verb = name === "touch_active" ? "touched" : "pressed";
 					return (
-						<li key={name} class={isKnown && isOn ? "on" : ""}>
+						<li key={name} class={`tag ${isKnown && isOn ? "on" : ""}`}>
 							{text} <span class="visually-hidden">{!isKnown ? "unknown" : isOn ? verb : `not ${verb}`}</span>
 						</li>
 					);

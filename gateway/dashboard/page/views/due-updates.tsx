@@ -3,9 +3,10 @@
 import { useMemo } from "preact/hooks";
 import { stateText } from "../../../api/client/rollout.js";
 import { plural } from "../../../api/client/words.js";
-import { rolloutAddress, updateLink } from "../app/addresses.js";
+import { rolloutAddress, updateAddress } from "../app/addresses.js";
 import { useMayChange, useTopic } from "../app/hooks.js";
 import { dueUpdates } from "../model/outdated.js";
+import { Item } from "../parts/item.js";
 
 function useDueUpdates() {
 	const app = useTopic("list", "firmware", "rollouts");
@@ -22,7 +23,7 @@ export function UpdateLinks() {
 	return due.map(
 		({ firmware: { selector }, keys }) =>
 			!app.rollouts.active(selector) && (
-				<a key={selector} class="tag update-all" {...updateLink(app, keys)}>
+				<a key={selector} class="tag update-all" href={updateAddress(keys)}>
 					Update {plural(keys.length, "device")} to {selector}
 				</a>
 			),
@@ -34,32 +35,37 @@ export function DueUpdates() {
 	const { catalog } = app.firmware;
 	if (due.length === 0) return null;
 	return (
-		<ul class="issue-list panel" aria-label="Updates">
+		<ul class="listed panel" aria-label="Updates">
 			{due.map(({ firmware: { selector }, keys, fitting }) => {
 				const notes = catalog?.releases.find(({ version }) => version === selector)?.notes;
 				const active = app.rollouts.active(selector);
 				return (
-					<li key={selector} class="issue">
-						<b>Update to {selector}</b>
-						<p class="hint">
-							<a href="#/?state=outdated">
-								{keys.length.toLocaleString("en")} of {plural(fitting, "device")}
+					<Item
+						key={selector}
+						title={
+							<a class="cover" href="#/?state=outdated">
+								Update to {selector}
 							</a>
-							{notes && ` · ${notes}`}
-						</p>
-						<span>{active && stateText(active)}</span>
-						{active ? (
-							<a class="button quiet" href={rolloutAddress(active.id)}>
-								Show rollout
-							</a>
-						) : (
-							mayChange && (
-								<a class="button quiet" {...updateLink(app, keys)}>
-									Update…
+						}
+						facts={[
+							`${keys.length.toLocaleString("en")} of ${plural(fitting, "device")}`,
+							notes,
+							active && stateText(active),
+						]}
+						actions={
+							active ? (
+								<a class="button quiet" href={rolloutAddress(active.id)}>
+									Show rollout
 								</a>
+							) : (
+								mayChange && (
+									<a class="button quiet" href={updateAddress(keys)}>
+										Update…
+									</a>
+								)
 							)
-						)}
-					</li>
+						}
+					/>
 				);
 			})}
 		</ul>

@@ -6,6 +6,7 @@ import { useHasRoute, useTopic } from "../app/hooks.js";
 import type { Attempt } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";
 import { Choice, Field } from "../parts/field.js";
+import { Item } from "../parts/item.js";
 import { Panel } from "../parts/panel.js";
 import { Permitted } from "../parts/permitted.js";
 import { Webhooks } from "./webhooks.js";
@@ -63,34 +64,29 @@ export function FleetSettings() {
 						options={counts.map((count) => [count, count])}
 					/>
 					<ul class="listed">
-						<li>
-							<div>
-								<strong>Separate token per device</strong>
-								<p class="hint">
-									Derived from the current device token, so that the previous one can be revoked afterwards.
-								</p>
-							</div>
-							{button(`Replace the tokens of ${devices}`, "its new token", true, () =>
+						<Item
+							title="Separate token per device"
+							facts={[
+								"Derived from the current device token, so that the previous one can be revoked afterwards.",
+							]}
+							actions={button(`Replace the tokens of ${devices}`, "its new token", true, () =>
 								run("New tokens", (key) => app.replaceToken(key)),
 							)}
-						</li>
-						<li>
-							<div>
-								<strong>New gateway address</strong>
-								<p class="hint">
-									Keep this gateway running at its current address until all devices have moved.
-								</p>
-								<Field
-									label="New address"
-									placeholder="wss://gateway.example/device"
-									value={gateway}
-									onInput={(text) => setGateway(text.trim())}
-								/>
-							</div>
-							{button(`Move ${devices}`, `the address ${gateway}`, gateway !== "", () =>
+						/>
+						<Item
+							title="New gateway address"
+							facts={["Keep this gateway running at its current address until all devices have moved."]}
+							actions={button(`Move ${devices}`, `the address ${gateway}`, gateway !== "", () =>
 								run(`Move to ${gateway}`, (key) => app.changeSettings(key, async () => ({ gateway }))),
 							)}
-						</li>
+						>
+							<Field
+								label="New address"
+								placeholder="wss://gateway.example/device"
+								value={gateway}
+								onInput={(text) => setGateway(text.trim())}
+							/>
+						</Item>
 					</ul>
 				</Permitted>
 			</Panel>

@@ -9,10 +9,11 @@ import { request } from "../app/gateway.js";
 import { useApp, useDenial, useNow, useResource, useTopic } from "../app/hooks.js";
 import { naturalOrder } from "../model/filter.js";
 import { groupIssues, type Issue, type IssueRow } from "../model/issue-rows.js";
-import { detailOf, issueName, rateOf, subjectOf, titleOf } from "../model/issue-text.js";
+import { detailOf, issueName, subjectOf, titleOf } from "../model/issue-text.js";
 import type { IssueKind } from "../model/issues.js";
 import { Button } from "../parts/button.js";
 import { EmptyState } from "../parts/empty-state.js";
+import { Item } from "../parts/item.js";
 import { PageHead } from "../parts/page-head.js";
 import { Sheet } from "../parts/sheet.js";
 import { DueUpdates } from "./due-updates.js";
@@ -92,16 +93,21 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 	if (rows.length === 0) return null;
 	return (
 		<>
-			<ul class="issue-list panel" aria-label={label}>
+			<ul class="listed panel" aria-label={label}>
 				{rows.map((row) => (
-					<li key={row.key} class={`issue ${row.seen || row.isHint ? "" : (severities[row.kind] ?? "warn")}`}>
-						<button type="button" aria-haspopup="dialog" onClick={() => setOpened(row.key)}>
-							{distinctTitle(row)}
-						</button>
-						<p class="hint">{detailOf(row)}</p>
-						<Since row={row} now={now} />
-						{!row.seen && (actionOf(row) ? <IssueAction row={row} /> : <Dismiss row={row} />)}
-					</li>
+					<Item
+						key={row.key}
+						mark={
+							<i class={`dot ${row.seen || row.isHint ? "off" : (severities[row.kind] ?? "retrying")}`} />
+						}
+						title={
+							<button type="button" class="cover" aria-haspopup="dialog" onClick={() => setOpened(row.key)}>
+								{distinctTitle(row)}
+							</button>
+						}
+						facts={[detailOf(row), agoOf(row, now)]}
+						actions={!row.seen && (actionOf(row) ? <IssueAction row={row} /> : <Dismiss row={row} />)}
+					/>
 				))}
 			</ul>
 			{row && <Details row={row} title={distinctTitle(row)} now={now} onClose={() => setOpened(undefined)} />}
@@ -109,18 +115,19 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 	);
 }
 
+/** Classes for the color of a dot. */
 const severities: Readonly<Partial<Record<IssueKind, string>>> = {
-	gateway: "bad",
-	crashed: "bad",
-	rolled_back: "bad",
-	update_failed: "bad",
-	faulty: "bad",
-	schedule_failed: "bad",
+	gateway: "failed",
+	crashed: "failed",
+	rolled_back: "failed",
+	update_failed: "failed",
+	faulty: "failed",
+	schedule_failed: "failed",
 };
 
-function Since({ row: { cause, issues }, now }: { readonly row: IssueRow; readonly now: number }) {
+function agoOf({ cause, issues }: IssueRow, now: number): string {
 	const since = cause?.last.at ?? issues[0]?.since;
-	return since ? <time dateTime={since}>{age(now - Date.parse(since))}</time> : <span />;
+	return since ? age(now - Date.parse(since)) : "";
 }
 
 interface DetailsProps {
@@ -167,7 +174,8 @@ function CrashDetails({ cause, now }: { readonly cause: CrashCause; readonly now
 	return (
 		<>
 			<p class="hint">
-				{rateOf(cause)}, first on {first.version ?? "an unknown version"}, {age(now - Date.parse(first.at))}
+				{plural(cause.count, "time")}, first on {first.version ?? "an unknown version"},{" "}
+				{age(now - Date.parse(first.at))}
 			</p>
 			<h3>Stack</h3>
 			<pre>{crash?.stack || frames.join("\n") || "Unknown"}</pre>
@@ -263,14 +271,11 @@ function actionOf({ kind, issues, rollout }: IssueRow): IssueLink {
 }
 
 function IssueAction({ row, isPrimary = false }: { readonly row: IssueRow; readonly isPrimary?: boolean }) {
-	const { selection } = useApp();
 	const denial = useDenial();
 	const [text, href, isChange] = actionOf(row) ?? [];
 	if (href === undefined || (isChange && denial !== undefined)) return null;
-	const onClick = () =>
-		href.endsWith("selected") && selection.set(row.issues.flatMap(({ entry }) => entry?.key ?? []));
 	return (
-		<a class={`button ${isPrimary ? "primary" : "quiet"}`} href={href} onClick={onClick}>
+		<a class={`button ${isPrimary ? "primary" : "quiet"}`} href={href}>
 			{text}
 		</a>
 	);

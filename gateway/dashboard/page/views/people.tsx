@@ -15,6 +15,7 @@ import { requestClose } from "../parts/dialog.js";
 import { Field, textOf } from "../parts/field.js";
 import { FormDialog } from "../parts/form-dialog.js";
 import { Icon } from "../parts/icon.js";
+import { Item } from "../parts/item.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 import { Sheet } from "../parts/sheet.js";
@@ -74,41 +75,42 @@ function Tokens() {
 			<Problem>{list.problem}</Problem>
 			<ul class="listed" aria-label="People">
 				{list.value?.tokens.map(({ name, role, since, usedAt }) => (
-					<li key={name}>
-						<div>
-							<strong>{personName(name)}</strong>
-							{name === person?.name && " (you)"}
-							<p class="hint">
-								{roleNames[role]} · {usedAt ? `Active ${ago(usedAt)}` : "No recent activity"}
-								{since && ` · Invited ${ago(since)}`}
-							</p>
-						</div>
-						{name !== "monitor" && (
-							<div class="actions">
-								<Button
-									look="quiet"
-									label={`New link for ${name}`}
-									isChange
-									onClick={async () => setInvitation(await invite(name))}
-								>
-									New link
-								</Button>
-								<Button
-									look="quiet"
-									label={`Revoke ${name}`}
-									isChange
-									question={{
-										title: `Revoke access of ${name}?`,
-										text: <p>All browsers and programs that use it are logged out immediately.</p>,
-										loss: { do: "Revoke", keep: "Cancel" },
-									}}
-									onClick={() => list.after(request("DELETE /api/tokens/:name", { params: { name } }))}
-								>
-									Revoke
-								</Button>
-							</div>
-						)}
-					</li>
+					<Item
+						key={name}
+						title={`${personName(name)}${name === person?.name ? " (you)" : ""}`}
+						facts={[
+							roleNames[role],
+							usedAt ? `Active ${ago(usedAt)}` : "No recent activity",
+							since && `Invited ${ago(since)}`,
+						]}
+						actions={
+							name !== "monitor" && (
+								<>
+									<Button
+										look="quiet"
+										label={`New link for ${name}`}
+										isChange
+										onClick={async () => setInvitation(await invite(name))}
+									>
+										New link
+									</Button>
+									<Button
+										look="quiet"
+										label={`Revoke ${name}`}
+										isChange
+										question={{
+											title: `Revoke access of ${name}?`,
+											text: <p>All browsers and programs that use it are logged out immediately.</p>,
+											loss: { do: "Revoke", keep: "Cancel" },
+										}}
+										onClick={() => list.after(request("DELETE /api/tokens/:name", { params: { name } }))}
+									>
+										Revoke
+									</Button>
+								</>
+							)
+						}
+					/>
 				))}
 			</ul>
 			{isInviting && (

@@ -1,6 +1,5 @@
 /** Rollouts of the gateway as links to their pages: active ones with progress, ended ones collapsed. */
 
-import chevron from "lucide-static/icons/chevron-right.svg";
 import { useEffect } from "preact/hooks";
 import {
 	endedOf,
@@ -15,7 +14,7 @@ import { isOver } from "../../../api/statuses.js";
 import { rolloutAddress } from "../app/addresses.js";
 import { useTopic } from "../app/hooks.js";
 import { segmentsOf } from "../model/rollout-segments.js";
-import { Icon } from "../parts/icon.js";
+import { Item } from "../parts/item.js";
 import { Panel } from "../parts/panel.js";
 import { SegmentBar } from "../parts/segment-bar.js";
 import { toneOf } from "./rollout.js";
@@ -25,7 +24,7 @@ export function Rollouts() {
 	const active = rollouts.all.filter((head) => !isOver(head));
 	const ended = rollouts.all.filter(isOver);
 	const rows = (heads: readonly RolloutHead[]) => (
-		<ul class="rollouts">
+		<ul class="listed rollouts">
 			{heads.map((head) => (
 				<Row key={head.id} head={head} />
 			))}
@@ -54,25 +53,25 @@ function Row({ head }: { head: RolloutHead }) {
 		if (isActive) void rollouts.load(id);
 	}, [rollouts, id]);
 	return (
-		<li class={toneOf(head)}>
-			<a href={rolloutAddress(id)}>
-				<b>
+		<Item
+			title={
+				<a class="cover" href={rolloutAddress(id)}>
 					{version} {rollout && targetWords(rollout.plan)}
-				</b>
-				<span class="state">{stateText(head)}</span>
-				<span class="hint">
-					{endedOf(counts).toLocaleString("en")} of {plural(totalOf(counts), "device")} ·{" "}
-					<time dateTime={createdAt}>{when(endedAt ?? createdAt)}</time>
-				</span>
-				{isActive && (
-					<SegmentBar
-						label="Progress"
-						segments={segmentsOf(counts, rollout?.retrying)}
-						percent={percentOf(counts)}
-					/>
-				)}
-				<Icon of={chevron} />
-			</a>
-		</li>
+				</a>
+			}
+			facts={[
+				`${endedOf(counts).toLocaleString("en")} of ${plural(totalOf(counts), "device")}`,
+				when(endedAt ?? createdAt),
+			]}
+			actions={<span class={`state ${toneOf(head)}`}>{stateText(head)}</span>}
+		>
+			{isActive && (
+				<SegmentBar
+					label="Progress"
+					segments={segmentsOf(counts, rollout?.retrying)}
+					percent={percentOf(counts)}
+				/>
+			)}
+		</Item>
 	);
 }

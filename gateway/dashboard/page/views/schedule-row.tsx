@@ -6,6 +6,7 @@ import type { ComponentChildren, ComponentProps } from "preact";
 import type { Action } from "../../../api/commands.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
+import { Item } from "../parts/item.js";
 
 interface TimeRowProps {
 	readonly icon: ComponentProps<typeof Icon>["of"];
@@ -24,44 +25,36 @@ interface TimeRowProps {
 
 export function ScheduleRow(props: TimeRowProps) {
 	const { icon, title, facts, action, isOn, onToggle, onEdit, onDelete, children } = props;
-	const text = facts.filter(Boolean).join(" · ");
+	const buttons = onToggle ? (
+		<>
+			<Button look="small" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
+				{isOn ? "On" : "Off"}
+			</Button>
+			<Button look="icon-button quiet" label={`Edit ${title}`} action={action} onClick={onEdit}>
+				<Icon of={pencil} />
+			</Button>
+			<Button
+				look="icon-button quiet"
+				label={`Delete ${title}`}
+				action={action}
+				question={{
+					title: `Delete ${title}?`,
+					text: <p>{facts.filter(Boolean).join(" · ")}</p>,
+					loss: { do: "Delete", keep: "Cancel" },
+				}}
+				onClick={onDelete}
+			>
+				<Icon of={trash} />
+			</Button>
+		</>
+	) : (
+		<Button label={`Cancel ${title}`} action={action} onClick={onDelete}>
+			Cancel
+		</Button>
+	);
 	return (
-		<li class={isOn ? "" : "off"}>
-			<Icon of={icon} />
-			<div>
-				<strong>{title}</strong>
-				<p class="hint">{text}</p>
-				{children}
-			</div>
-			<div class="actions">
-				{onToggle ? (
-					<>
-						<Button look="switch" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
-							<span />
-						</Button>
-						<Button look="icon-button quiet" label={`Edit ${title}`} action={action} onClick={onEdit}>
-							<Icon of={pencil} />
-						</Button>
-						<Button
-							look="icon-button quiet"
-							label={`Delete ${title}`}
-							action={action}
-							question={{
-								title: `Delete ${title}?`,
-								text: <p>{text}</p>,
-								loss: { do: "Delete", keep: "Cancel" },
-							}}
-							onClick={onDelete}
-						>
-							<Icon of={trash} />
-						</Button>
-					</>
-				) : (
-					<Button label={`Cancel ${title}`} action={action} onClick={onDelete}>
-						Cancel
-					</Button>
-				)}
-			</div>
-		</li>
+		<Item mark={<Icon of={icon} />} title={title} facts={facts} actions={buttons} look={isOn ? "" : "off"}>
+			{children}
+		</Item>
 	);
 }

@@ -6,6 +6,7 @@ import type { Webhook, WebhookAttempt } from "../../../api/webhook.js";
 import { request, requestIfFound } from "../app/gateway.js";
 import { useResource } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
+import { Item } from "../parts/item.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
 
@@ -48,18 +49,19 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
 		latest && `latest ${attemptText(latest)}`,
 	];
 	return (
-		<li>
-			<div>
-				<strong>{origin}</strong>
-				<p class="hint">{facts.filter(Boolean).join(" · ")}</p>
-				<p class="good" role="status">
-					{result}
-				</p>
-			</div>
-			<Button look="small" label={`Test webhook ${number}, ${origin}`} isChange onClick={test}>
-				Test
-			</Button>
-		</li>
+		<Item
+			title={origin}
+			facts={facts}
+			actions={
+				<Button look="small" label={`Test webhook ${number}, ${origin}`} isChange onClick={test}>
+					Test
+				</Button>
+			}
+		>
+			<p class="good" role="status">
+				{result}
+			</p>
+		</Item>
 	);
 }
 
