@@ -59,7 +59,7 @@ function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
 		() => app.fleet.all().filter(({ session }) => session.deviceId !== null),
 		[app.fleet, listVersion],
 	);
-	const [targets, setTargets] = useState(() => targetsIn(search, app.selection.keys));
+	const [targets, setTargets] = useState(() => targetsIn(search));
 	const [options, setOptions] = useState<PlayOptions>({});
 	/** Key of the button: a new source replaces the button and its error. A removed source keeps both, since it may be the cause. */
 	const sources = useRef({ count: 0, latest: source });
@@ -106,10 +106,10 @@ function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
 }
 
 /** Targets in the query of an address. */
-function targetsIn(search: string, selected: ReadonlySet<string>): Targets {
+function targetsIn(search: string): Targets {
 	const fields = new URLSearchParams(search);
 	const [room, tags] = [fields.get("room"), fields.get("tags")];
-	const devices = [...listedDevices(fields.get("devices") ?? "", selected)];
+	const devices = [...listedDevices(fields)];
 	if (room) return { room };
 	if (tags) return { tags };
 	return devices.length > 0 ? { devices } : { all: true };

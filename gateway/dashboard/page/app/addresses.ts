@@ -1,7 +1,6 @@
 /** Addresses of the views: fragments, which work below any path and without a request. */
 
 import { cleanText, percentDecoded } from "../../../api/text.js";
-import type { Selection } from "../model/selection.js";
 
 /** Views by the first path segment of the fragment. */
 const views = ["rooms", "devices", "firmware", "announce", "schedules", "issues", "settings", "add"] as const;
@@ -50,20 +49,14 @@ export function rolloutAddress(id: string): string {
 }
 
 /** Address of a new rollout for these devices. */
-export function updateAddress(keys: ReadonlySet<string>): string {
-	return `#/firmware?${new URLSearchParams({ devices: deviceList(keys) })}`;
-}
-
-/** Attributes of a link to the new rollout for these devices. */
-export function updateLink({ selection }: { readonly selection: Selection }, keys: readonly string[]) {
-	const href = updateAddress(new Set(keys));
-	return { href, onClick: () => href.endsWith("selected") && selection.set(keys) };
+export function updateAddress(keys: Iterable<string>): string {
+	return `#/firmware?${new URLSearchParams({ devices: [...keys].join() })}`;
 }
 
 /** Address of the announce view for a room, for these devices, or for all. */
-export function announceAddress(on: { readonly room?: string; readonly keys?: ReadonlySet<string> } = {}) {
+export function announceAddress(on: { readonly room?: string; readonly keys?: Iterable<string> } = {}) {
 	const { room, keys } = on;
-	const query = room !== undefined ? { room } : keys && { devices: deviceList(keys) };
+	const query = room !== undefined ? { room } : keys && { devices: [...keys].join() };
 	return query ? `#/announce?${new URLSearchParams(query)}` : "#/announce";
 }
 
@@ -74,13 +67,8 @@ export function schedulesAddress(of: { readonly room?: string; readonly device?:
 }
 
 /** Devices listed in an address by `updateAddress` or `announceAddress`. */
-export function listedDevices(devices: string, selected: ReadonlySet<string>): ReadonlySet<string> {
-	return devices === "selected" ? selected : new Set(devices.split(",").filter(Boolean));
-}
-
-/** Ids separated by commas; `selected` for more than 40 devices. */
-function deviceList(keys: ReadonlySet<string>): string {
-	return keys.size > 40 ? "selected" : [...keys].join(",");
+export function listedDevices(query: URLSearchParams): ReadonlySet<string> {
+	return new Set(query.get("devices")?.split(",").filter(Boolean));
 }
 
 function decode(text: string): string {

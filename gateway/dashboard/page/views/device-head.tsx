@@ -59,7 +59,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				parent={room === undefined ? { title: "Home", href: "#/" } : { title: room, href: roomAddress(room) }}
 			>
 				<Permitted action="play_sound" isSilent>
-					<a class="button compact" aria-label="Announce" href={announceAddress({ keys: new Set([key]) })}>
+					<a class="button compact" aria-label="Announce" href={announceAddress({ keys: [key] })}>
 						<Icon of={megaphone} />
 						<span>Announce</span>
 					</a>

@@ -19,18 +19,17 @@ import { RolloutPage } from "./rollout.js";
 import { Rollouts } from "./rollouts.js";
 
 interface FirmwareViewProps {
-	/** Query of the address: "?new", "?devices=" followed by ids or by `selected`, or empty. */
+	/** Query of the address: "?new", "?devices=" followed by ids, or empty. */
 	readonly search: string;
 	/** Id of a rollout, or empty. */
 	readonly part: string;
 }
 
 export function FirmwareView({ search, part: id }: FirmwareViewProps) {
-	const { selection } = useApp();
 	const firmware = useFirmware();
 	if (id !== "") return <RolloutPage key={id} id={id} />;
 	const query = new URLSearchParams(search);
-	const devices = query.get("devices") ?? "";
+	const devices = listedDevices(query);
 	return (
 		<div class="firmware">
 			<PageHead title="Firmware">
@@ -43,12 +42,8 @@ export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 			<Releases />
 			<UploadPanel />
 			<Permitted isSilent>
-				{(query.has("new") || devices !== "") && (
-					<NewRollout
-						key={devices}
-						devices={listedDevices(devices, selection.keys)}
-						onClose={() => location.replace("#/firmware")}
-					/>
+				{(query.has("new") || devices.size > 0) && (
+					<NewRollout key={search} devices={devices} onClose={() => location.replace("#/firmware")} />
 				)}
 			</Permitted>
 		</div>

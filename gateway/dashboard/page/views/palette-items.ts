@@ -14,7 +14,7 @@ import { useCallback } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
-import { announceAddress, deviceAddress, roomAddress, updateLink } from "../app/addresses.js";
+import { announceAddress, deviceAddress, roomAddress, updateAddress } from "../app/addresses.js";
 import type { App } from "../app/app.js";
 import { request } from "../app/gateway.js";
 import { useMayChange, useTopic } from "../app/hooks.js";
@@ -129,7 +129,7 @@ const verbs: readonly Verb[] = [
 					targets.room === undefined
 						? targets.all
 							? {}
-							: { keys: keysOf(entries) }
+							: { keys: entries.map(({ key }) => key) }
 						: { room: targets.room },
 				),
 			})),
@@ -200,15 +200,10 @@ function updateItems(app: App, found: readonly Target[]): readonly Item[] {
 		dueUpdates(entries, app.firmware.findUpdate).map(({ firmware: { selector }, keys }): Item => {
 			const due = entries.filter(({ key }) => keys.includes(key));
 			const [key = ""] = keys;
-			const { href, onClick } = updateLink(app, keys);
-			const open = async () => {
-				onClick();
-				location.hash = href;
-			};
 			return {
 				...{ icon: up, text: `Update ${name} to ${selector}`, hint: "Action" },
 				preview: `Opens the update of ${scopeText(due)}`,
-				open: targets.devices ? deviceAddress(key, "firmware") : open,
+				open: targets.devices ? deviceAddress(key, "firmware") : updateAddress(keys),
 			};
 		}),
 	);
@@ -240,8 +235,4 @@ function scopeText(entries: readonly Entry[]): string {
 	return entries.length === 1 && entry
 		? nameOf(entry)
 		: `${plural(entries.length, "device")}${placeText(entries)}`;
-}
-
-function keysOf(entries: readonly Entry[]): ReadonlySet<string> {
-	return new Set(entries.map(({ key }) => key));
 }

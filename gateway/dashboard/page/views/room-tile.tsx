@@ -87,7 +87,7 @@ function Figure({ of }: ComponentProps<typeof Icon>) {
 /** Link to the announce view for a room. */
 export function AnnounceIn({ room: { name, entries } }: { room: Room }) {
 	const label = `Announce in ${name ?? "No room"}`;
-	const on = name === undefined ? { keys: new Set(entries.map(({ key }) => key)) } : { room: name };
+	const on = name === undefined ? { keys: entries.map(({ key }) => key) } : { room: name };
 	return (
 		<Permitted action="play_sound" isSilent>
 			<a class="button icon-button quiet" aria-label={label} title={label} href={announceAddress(on)}>
