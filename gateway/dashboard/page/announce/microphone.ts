@@ -20,9 +20,6 @@ export class Microphone {
 	readonly #recorder: MediaRecorder;
 	readonly #stopped: Promise<unknown>;
 	readonly #chunks: Blob[] = [];
-	readonly #context: AudioContext;
-	readonly #analyser: AnalyserNode;
-	readonly #latest: Float32Array<ArrayBuffer>;
 
 	/** @throws Error with a message to show */
 	static async open(): Promise<Microphone> {
@@ -42,22 +39,7 @@ export class Microphone {
 		this.#recorder = new MediaRecorder(stream);
 		this.#recorder.addEventListener("dataavailable", ({ data }) => this.#chunks.push(data));
 		this.#stopped = new Promise((resolve) => this.#recorder.addEventListener("stop", resolve));
-		this.#context = new AudioContext();
-		this.#analyser = new AnalyserNode(this.#context, { fftSize: 1024 });
-		this.#latest = new Float32Array(this.#analyser.fftSize);
-		new MediaStreamAudioSourceNode(this.#context, { mediaStream: stream }).connect(this.#analyser);
 		this.#recorder.start();
-	}
-
-	/** Peak of the latest samples, 0 to 1. */
-	get level(): number {
-		this.#analyser.getFloatTimeDomainData(this.#latest);
-		return this.#latest.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
-	}
-
-	/** Whether the system or a hardware switch mutes the microphone. */
-	get isMuted(): boolean {
-		return this.#stream.getTracks().some(({ muted }) => muted);
 	}
 
 	/** Reason why the recording stopped; undefined while recording. */
@@ -75,10 +57,9 @@ export class Microphone {
 		return new Blob(this.#chunks);
 	}
 
-	/** Releases the microphone. Call it once. */
+	/** Releases the microphone. */
 	close(): void {
 		stopTracks(this.#stream);
-		void this.#context.close();
 	}
 }
 

@@ -1,4 +1,4 @@
-/** Recorder with level meter and elapsed time. */
+/** Recorder with elapsed time. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { maxSoundSeconds } from "../../../api/announcement.js";
@@ -57,7 +57,7 @@ interface RunningProps {
 
 function Running({ microphone, onStop }: RunningProps) {
 	const [seconds, setSeconds] = useState(0);
-	const { level, isMuted, problem } = microphone;
+	const { problem } = microphone;
 	useEffect(() => {
 		const startedAt = performance.now();
 		const timer = setInterval(() => setSeconds((performance.now() - startedAt) / 1000), 100);
@@ -75,13 +75,9 @@ function Running({ microphone, onStop }: RunningProps) {
 			<Button look="primary" onClick={() => onStop()}>
 				Stop recording
 			</Button>
-			<meter aria-label="Level" min={0} max={1} value={Math.sqrt(level)} />
 			<output aria-label="Recorded">
 				{countdown(seconds)} of {countdown(maxSoundSeconds)}
 			</output>
-			<p class="problem" role="status">
-				{isMuted && "Microphone muted. Unmute it in the system settings or at the microphone."}
-			</p>
 		</div>
 	);
 }
