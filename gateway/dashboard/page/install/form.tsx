@@ -6,9 +6,10 @@ import { isLoopback, trimmedSetting } from "../../../../hosts/esp32/nvs-settings
 import { request } from "../app/gateway.js";
 import { useFirmware } from "../app/hooks.js";
 import { ownDeviceAddress } from "../model/own-address.js";
+import { settingLabels, settingTypes } from "../model/setting-labels.js";
 import { Button } from "../parts/button.js";
 import { Cards } from "../parts/cards.js";
-import { Choice, Field } from "../parts/field.js";
+import { Choice, Field, type FieldProps } from "../parts/field.js";
 import type { Installer } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
 import { isForThisComputer, isSecure, type SettingsInput, settingsProblems } from "./settings.js";
@@ -119,7 +120,7 @@ const emptySettings: SettingsInput = {
 	ssid2: "",
 	password2: "",
 	gateway: ownDeviceAddress(),
-	authority: "",
+	ca: "",
 };
 
 /** Loads the gateway address for devices. @throws Rejection */
@@ -128,7 +129,7 @@ async function readSetup(): Promise<Partial<SettingsInput>> {
 	const other = addresses.find((address) => !isForThisComputer(address));
 	return {
 		...(isLoopback(location.hostname) && other !== undefined && { gateway: other }),
-		...(authority !== null && { authority }),
+		...(authority !== null && { ca: authority }),
 	};
 }
 
@@ -141,20 +142,17 @@ interface FieldsProps {
 }
 
 function SettingFields({ settings, problems, networks, onChange }: FieldsProps) {
-	const field = (name: keyof SettingsInput) => ({
+	const field = (name: keyof SettingsInput): FieldProps => ({
+		label: settingLabels[name],
+		type: settingTypes[name] ?? "text",
 		value: settings[name],
 		problem: problems[name],
 		onInput: (value: string) => onChange({ [name]: trimmedSetting(name, value) }),
 	});
 	return (
 		<>
-			<Field label="Wi-Fi name" {...field("ssid")} {...(networks && { known: networks })} />
-			<Field
-				label="Wi-Fi password"
-				type="password"
-				{...field("password")}
-				hint="Leave empty for an open network."
-			/>
+			<Field {...field("ssid")} {...(networks && { known: networks })} />
+			<Field {...field("password")} hint="Leave empty for an open network." />
 			<details>
 				<summary>Second network</summary>
 				<div class="column">
@@ -162,11 +160,11 @@ function SettingFields({ settings, problems, networks, onChange }: FieldsProps) 
 						Used if the first network cannot be joined. Enter the same name with a new password before you
 						change the password of the network.
 					</p>
-					<Field label="Second Wi-Fi name" {...field("ssid2")} />
-					<Field label="Second Wi-Fi password" type="password" {...field("password2")} />
+					<Field {...field("ssid2")} />
+					<Field {...field("password2")} />
 				</div>
 			</details>
-			<Field label="Gateway address" {...field("gateway")} />
+			<Field {...field("gateway")} />
 			{isForThisComputer(settings.gateway) && (
 				<p class="warning">
 					A board cannot reach this address, which is local to the computer. Start the gateway with{" "}
@@ -176,9 +174,7 @@ function SettingFields({ settings, problems, networks, onChange }: FieldsProps) 
 			)}
 			{isSecure(settings.gateway) && (
 				<Field
-					label="CA certificate (PEM)"
-					type="lines"
-					{...field("authority")}
+					{...field("ca")}
 					hint="Certificate of the authority that signed the gateway's certificate. The device verifies the gateway with it."
 				/>
 			)}

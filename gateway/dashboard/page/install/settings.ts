@@ -10,17 +10,10 @@ import {
 	ssidProblem,
 } from "../../../../hosts/esp32/nvs-settings.js";
 
-export interface SettingsInput {
-	readonly ssid: string;
-	/** Empty for an open network. */
-	readonly password: string;
-	/** Name of a second network; empty for none. */
-	readonly ssid2: string;
-	readonly password2: string;
-	readonly gateway: string;
-	/** CA certificate in PEM, for wss only. */
-	readonly authority: string;
-}
+/** Empty without a password, a second network, or a certificate, which only wss needs. */
+export type SettingsInput = Readonly<
+	Record<"ssid" | "password" | "ssid2" | "password2" | "gateway" | "ca", string>
+>;
 
 /** Validation errors by field; undefined for valid ones. */
 export function settingsProblems(
@@ -32,20 +25,20 @@ export function settingsProblems(
 		ssid2: secondNetworkProblem(input),
 		password2: passwordProblem(input.password2),
 		gateway: gatewayProblem(input.gateway),
-		authority: isSecure(input.gateway) ? authorityProblem(input.authority) : undefined,
+		ca: isSecure(input.gateway) ? authorityProblem(input.ca) : undefined,
 	};
 }
 
 /** Payload of set_settings without the first network. */
 export function changedSettings(input: SettingsInput, token: string): ChangedSettings {
-	const { ssid2, password2, gateway, authority } = input;
-	return { gateway, token, ssid2, password2, ca: isSecure(gateway) ? authority : "" };
+	const { ssid2, password2, gateway, ca } = input;
+	return { gateway, token, ssid2, password2, ca: isSecure(gateway) ? ca : "" };
 }
 
 /** Settings by their names in NVS, without empty ones. */
 export function storedSettings(input: SettingsInput, token: string): Readonly<Record<string, string>> {
 	const { ssid, password, ssid2, password2, gateway } = input;
-	const ca = isSecure(gateway) ? derOf(input.authority) : "";
+	const ca = isSecure(gateway) ? derOf(input.ca) : "";
 	const values = { ssid, password, ssid2, password2, gateway, token, ca };
 	return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
 }

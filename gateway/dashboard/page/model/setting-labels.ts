@@ -1,4 +1,4 @@
-/** Labels of device settings. */
+/** Labels and fields of device settings. */
 
 import type { ChangedSettings } from "../../../../device/protocol/messages.js";
 
@@ -11,4 +11,12 @@ export const settingLabels: Readonly<Record<keyof ChangedSettings, string>> = {
 	token: "Token",
 	sntp: "Time server",
 	ca: "Certificate authority (PEM)",
+};
+
+/** Types of fields other than a line of text. */
+export const settingTypes: Readonly<Partial<Record<keyof ChangedSettings, "password" | "lines">>> = {
+	password: "password",
+	password2: "password",
+	token: "password",
+	ca: "lines",
 };

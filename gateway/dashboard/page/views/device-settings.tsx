@@ -8,7 +8,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { when } from "../../../api/client/words.js";
 import { useApp, useHistory, useMayChange } from "../app/hooks.js";
 import { newSettings } from "../model/pending-commands.js";
-import { settingLabels } from "../model/setting-labels.js";
+import { settingLabels, settingTypes } from "../model/setting-labels.js";
 import { Button } from "../parts/button.js";
 import { Outcome } from "../parts/controls.js";
 import { Check, Field, type FieldProps } from "../parts/field.js";
@@ -17,7 +17,7 @@ import { Permitted } from "../parts/permitted.js";
 const groups = ["Wi-Fi", "Second network", "Gateway"] as const;
 type Group = (typeof groups)[number] | "Advanced";
 
-interface SettingField extends Pick<FieldProps, "type" | "placeholder" | "maxLength"> {
+interface SettingField extends Pick<FieldProps, "placeholder" | "maxLength"> {
 	readonly group: Group;
 	/** Label of the option that removes the setting; absent for a required one. */
 	readonly removal?: string;
@@ -26,13 +26,13 @@ interface SettingField extends Pick<FieldProps, "type" | "placeholder" | "maxLen
 const openNetwork = "No password (open network)";
 const settingFields: Readonly<Record<keyof ChangedSettings, SettingField>> = {
 	ssid: { group: "Wi-Fi", maxLength: 32 },
-	password: { group: "Wi-Fi", type: "password", maxLength: 63, removal: openNetwork },
+	password: { group: "Wi-Fi", maxLength: 63, removal: openNetwork },
 	ssid2: { group: "Second network", maxLength: 32, removal: "No second network" },
-	password2: { group: "Second network", type: "password", maxLength: 63, removal: openNetwork },
+	password2: { group: "Second network", maxLength: 63, removal: openNetwork },
 	gateway: { group: "Gateway", placeholder: "wss://gateway.example/device" },
-	token: { group: "Gateway", type: "password" },
+	token: { group: "Gateway" },
 	sntp: { group: "Advanced", removal: "Default server" },
-	ca: { group: "Advanced", type: "lines", removal: "No authority" },
+	ca: { group: "Advanced", removal: "No authority" },
 };
 const settingNames = keysOf(settingFields);
 /** Above the limit of every setting, so that the gateway reports the error; a longer frame would close the connection. */
@@ -70,6 +70,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 					<Field
 						key={name}
 						label={settingLabels[name]}
+						type={settingTypes[name] ?? "text"}
 						maxLength={longestText}
 						placeholder="unchanged"
 						{...field}
