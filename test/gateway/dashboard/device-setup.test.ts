@@ -29,12 +29,6 @@ describe("device token", () => {
 		assert.equal(status, 403);
 	});
 
-	test("is not created for another web site", async (t) => {
-		const { url } = await runGateway(t);
-		const foreign = { Origin: "http://evil.example" };
-		assert.equal((await askFor(url, '{"deviceId":"dev-1-a1b2c3"}', foreign)).status, 403);
-	});
-
 	test("is rejected with a message for an invalid device id", async (t) => {
 		const { url } = await runGateway(t);
 		for (const [body, status, detail] of [

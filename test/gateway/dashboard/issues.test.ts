@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { CrashCause } from "../../../gateway/api/crash-causes.js";
 import { deviceStatuses, zeros } from "../../../gateway/api/statuses.js";
 import { groupIssues } from "../../../gateway/dashboard/page/model/issue-rows.js";
-import { detailOf, rateOf, titleOf } from "../../../gateway/dashboard/page/model/issue-text.js";
+import { detailOf, titleOf } from "../../../gateway/dashboard/page/model/issue-text.js";
 
 const at = "2026-11-21T12:00:00.000Z";
 const moment = { version: "1.4.0", at };
@@ -52,16 +52,6 @@ test("names a fault by the faulty part", () => {
 	assert.equal(title("The device's clock is more than a minute behind the gateway's."), "Wrong clock");
 	assert.equal(title("No clock."), "Speaker fault");
 	assert.equal(title("The touch pin reads high."), "Touch fault");
-});
-
-test("rates a cause by its first and last crash", () => {
-	const hours = (count: number) => ({
-		version: "1.4.0",
-		at: new Date(now + count * 3_600_000).toISOString(),
-	});
-	assert.equal(rateOf({ ...cause, count: 2 }), "2 times");
-	assert.equal(rateOf({ ...cause, count: 30, last: hours(10) }), "30 times, about 3 per hour");
-	assert.equal(rateOf({ ...cause, count: 4, last: hours(48) }), "4 times, about 2 per day");
 });
 
 test("lists a failed schedule with name and reason until dismissed", () => {

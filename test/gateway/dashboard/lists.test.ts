@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { uplinks } from "../../../device/protocol/messages.js";
-import { matches } from "../../../device/protocol/schema.js";
 
-import type { Entry } from "../../../gateway/api/client/fleet.js";
+import { type Entry, Fleet } from "../../../gateway/api/client/fleet.js";
 import type { DeviceIssueKind } from "../../../gateway/api/issues.js";
 import { offeredReleases } from "../../../gateway/api/offered-releases.js";
-import type { SessionRecord } from "../../../gateway/api/session.js";
+import type { DeviceSummary } from "../../../gateway/api/session.js";
 import type { OtaStatus } from "../../../gateway/api/statuses.js";
+import { noUpdate } from "../../../gateway/api/update.js";
 import { Recorder } from "../../../gateway/dashboard/page/app/recorder.js";
 import {
 	noQuery,
@@ -26,52 +25,26 @@ import {
 } from "../../../gateway/dashboard/page/model/outdated.js";
 import { devicesIn } from "../../../gateway/dashboard/page/model/rooms.js";
 import { parseTagList, tagsOf } from "../../../gateway/dashboard/page/model/tags.js";
-import { sampleReport, withField } from "../../support/sample-report.js";
+import { speaker } from "./page/gateway.js";
+import { stateReport } from "./state-report.js";
 
-interface Like {
-	readonly model?: "DEV-1" | "PROTO-1";
-	readonly version?: string;
-	readonly connected?: boolean;
+interface Change extends Partial<DeviceSummary> {
 	readonly status?: OtaStatus;
-	readonly rssi?: number;
-	readonly heardAt?: number;
-	readonly chip?: string;
-	readonly attention?: Entry["attention"];
-	readonly label?: Pick<SessionRecord, "name" | "room" | "note" | "tags">;
 }
 
-function reportWith(rssi: number) {
-	const report = withField(sampleReport("DEV-1"), "network.wifi_rssi", rssi);
-	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
-	return report;
-}
-
-function entry(key: string, like: Like = {}): Entry {
-	const {
-		model = "DEV-1",
-		version = "1.0.0",
-		connected = true,
-		status = "idle",
-		rssi = -50,
-		heardAt = 0,
-	} = like;
-	const session: SessionRecord = {
-		sessionId: `session of ${key}`,
-		deviceId: key,
-		model,
-		connected,
-		connectedAt: "",
-		lastSeenAt: "",
-		remoteAddress: "10.0.0.1",
-		firmwareVersion: version,
-		features: [],
-		metadata: { otaStatus: status, otaPercent: null, otaVersion: null, otaReason: null },
-		state: null,
-		...like.label,
-	};
-	const vitals = { rssi, ssid: "home", volume: 50 };
-	const { chip = null, attention = [] } = like;
-	return { key, session, chip, state: reportWith(rssi), vitals, attention, isFollowed: true, heardAt };
+/** Entry of a device with this summary. */
+function entry(deviceId: string, { status: otaStatus = "idle", ...change }: Change = {}): Entry {
+	const fleet = new Fleet(() => {});
+	const summary = speaker(deviceId, { chip: null, metadata: { ...noUpdate, otaStatus }, ...change });
+	fleet.summarize({
+		type: "summary",
+		reason: "changed",
+		timestamp: "2026-01-01T12:00:00.000Z",
+		devices: [summary],
+	});
+	const [found] = fleet.all();
+	assert.ok(found, "no entry");
+	return found;
 }
 
 function concern(kind: DeviceIssueKind, seen = false): Entry["attention"] {
@@ -79,14 +52,20 @@ function concern(kind: DeviceIssueKind, seen = false): Entry["attention"] {
 }
 
 const fleet = [
-	entry("c", { version: "1.10.0", rssi: -80, attention: concern("crashed") }),
-	entry("a", { model: "PROTO-1", version: "1.9.0", connected: false, attention: concern("crashed", true) }),
-	entry("d", {
-		version: "nightly",
-		attention: concern("rolled_back"),
-		label: { name: "Lobby speaker", room: "Hall" },
+	entry("c", { firmwareVersion: "1.10.0", rssi: -80, attention: concern("crashed") }),
+	entry("a", {
+		model: "PROTO-1",
+		firmwareVersion: "1.9.0",
+		connected: false,
+		attention: concern("crashed", true),
 	}),
-	entry("b", { version: "1.10.0-rc.1", status: "downloading", rssi: -60 }),
+	entry("d", {
+		firmwareVersion: "nightly",
+		attention: concern("rolled_back"),
+		name: "Lobby speaker",
+		room: "Hall",
+	}),
+	entry("b", { firmwareVersion: "1.10.0-rc.1", status: "downloading", rssi: -60 }),
 ];
 
 function keys(query: Partial<Query>): string {
@@ -99,7 +78,7 @@ describe("device list", () => {
 	test("shows all by display name without a filter", () => {
 		assert.equal(keys({}), "abcd");
 		assert.equal(keys({ isDescending: true }), "dcba");
-		const named = entry("z", { label: { name: "Aardvark" } });
+		const named = entry("z", { name: "Aardvark" });
 		const shown = select([...fleet, named], noQuery).map(({ key }) => key);
 		assert.deepEqual(shown, ["a", "z", "b", "c", "d"]);
 	});
@@ -137,7 +116,7 @@ describe("device list", () => {
 
 	test("uses natural order, by numbers and with Ä next to A", () => {
 		const rooms = ["Zoo", "Lobby 10", "Lobby 2", "Äpfel"];
-		const named = rooms.map((room, index) => entry(`${index}`, { label: { name: room, room } }));
+		const named = rooms.map((room, index) => entry(`${index}`, { name: room, room }));
 		assert.equal(
 			select(named, noQuery)
 				.map(({ session }) => session.name)
@@ -183,7 +162,7 @@ describe("device list", () => {
 	});
 
 	test("is searched without regard to case and accents", () => {
-		const cologne = entry("e", { label: { name: "Theke", room: "Köln" } });
+		const cologne = entry("e", { name: "Theke", room: "Köln" });
 		const found = (search: string) => select([cologne], { ...noQuery, search }).length;
 		assert.deepEqual([found("KOLN"), found("köln"), found("kölm")], [1, 1, 0]);
 	});
@@ -201,8 +180,8 @@ describe("device list", () => {
 
 	test("is filtered by a tag expression, and empty for an invalid one", () => {
 		const tagged = [
-			entry("a", { label: { tags: ["beta", "shop"] } }),
-			entry("b", { label: { tags: ["shop"] }, connected: false }),
+			entry("a", { tags: ["beta", "shop"] }),
+			entry("b", { tags: ["shop"], connected: false }),
 			entry("c"),
 		];
 		const keysOf = (query: Partial<Query>) =>
@@ -295,17 +274,18 @@ describe("update targets of a device", () => {
 	test("describe the effect of an update", () => {
 		const [firmware] = firmwareOf(catalog, undefined);
 		assert.ok(firmware, "no firmware is listed");
-		const effect = (like: Like) => effectOn(entry("x", like), firmware);
-		assert.equal(effect({ version: "1.9.0" }), "update");
-		assert.equal(effect({ version: "1.10.0-rc.1" }), "update");
-		assert.equal(effect({ version: "1.10.0" }), "none");
-		assert.equal(effect({ version: "2.0.0" }), "downgrade");
-		for (const version of ["v1.10.0", "1.10", "1.10.0+7"]) assert.equal(effect({ version }), "none", version);
-		assert.equal(effect({ version: "2.0" }), "downgrade");
-		assert.equal(effect({ version: "nightly" }), "unknown");
-		assert.equal(effect({ version: "1.9.0", model: "PROTO-1" }), "unfit");
-		assert.equal(effect({ version: "1.9.0", chip: "esp32s3" }), "update");
-		assert.equal(effect({ version: "1.9.0", chip: "esp32" }), "unfit");
+		const effect = (change: Change) => effectOn(entry("x", change), firmware);
+		assert.equal(effect({ firmwareVersion: "1.9.0" }), "update");
+		assert.equal(effect({ firmwareVersion: "1.10.0-rc.1" }), "update");
+		assert.equal(effect({ firmwareVersion: "1.10.0" }), "none");
+		assert.equal(effect({ firmwareVersion: "2.0.0" }), "downgrade");
+		for (const firmwareVersion of ["v1.10.0", "1.10", "1.10.0+7"])
+			assert.equal(effect({ firmwareVersion }), "none", firmwareVersion);
+		assert.equal(effect({ firmwareVersion: "2.0" }), "downgrade");
+		assert.equal(effect({ firmwareVersion: "nightly" }), "unknown");
+		assert.equal(effect({ firmwareVersion: "1.9.0", model: "PROTO-1" }), "unfit");
+		assert.equal(effect({ firmwareVersion: "1.9.0", chip: "esp32s3" }), "update");
+		assert.equal(effect({ firmwareVersion: "1.9.0", chip: "esp32" }), "unfit");
 		assert.equal(fits({ ...firmware, images: [] }, entry("x", { model: "PROTO-1" })), true);
 	});
 
@@ -324,18 +304,22 @@ describe("update targets of a device", () => {
 			release("3.0.0"),
 		];
 		const findUpdate = updatesOf({ schema: 1, latest: "1.10.0", releases });
-		const update = (like: Like) => findUpdate(entry("x", like))?.selector;
-		assert.equal(update({ version: "1.8.0" }), "1.10.0", "offered a pre-release or one without images");
-		assert.equal(update({ version: "1.10.0-rc.1" }), "1.10.0");
-		assert.equal(update({ version: "1.10.0" }), undefined);
-		assert.equal(update({ version: "2.0.0-rc.1" }), undefined);
-		assert.equal(update({ version: "nightly" }), undefined);
-		assert.equal(update({ version: "1.8.0", model: "PROTO-1" }), "1.9.0");
-		assert.equal(update({ version: "1.8.0", chip: "virtual" }), undefined);
-		assert.equal(update({ version: "1.8.0", connected: false }), undefined);
-		assert.equal(update({ version: "1.8.0", status: "downloading" }), undefined);
-		assert.equal(update({ version: "1.8.0", status: "failed" }), "1.10.0");
-		const rolledBack = entry("x", { version: "1.8.0", status: "rolled_back" });
+		const update = (change: Change) => findUpdate(entry("x", change))?.selector;
+		assert.equal(
+			update({ firmwareVersion: "1.8.0" }),
+			"1.10.0",
+			"offered a pre-release or one without images",
+		);
+		assert.equal(update({ firmwareVersion: "1.10.0-rc.1" }), "1.10.0");
+		assert.equal(update({ firmwareVersion: "1.10.0" }), undefined);
+		assert.equal(update({ firmwareVersion: "2.0.0-rc.1" }), undefined);
+		assert.equal(update({ firmwareVersion: "nightly" }), undefined);
+		assert.equal(update({ firmwareVersion: "1.8.0", model: "PROTO-1" }), "1.9.0");
+		assert.equal(update({ firmwareVersion: "1.8.0", chip: "virtual" }), undefined);
+		assert.equal(update({ firmwareVersion: "1.8.0", connected: false }), undefined);
+		assert.equal(update({ firmwareVersion: "1.8.0", status: "downloading" }), undefined);
+		assert.equal(update({ firmwareVersion: "1.8.0", status: "failed" }), "1.10.0");
+		const rolledBack = entry("x", { firmwareVersion: "1.8.0", status: "rolled_back" });
 		const after = (otaVersion: string) => {
 			const { session } = rolledBack;
 			return { ...rolledBack, session: { ...session, metadata: { ...session.metadata, otaVersion } } };
@@ -344,10 +328,10 @@ describe("update targets of a device", () => {
 		assert.equal(findUpdate(after("1.9.0"))?.selector, "1.10.0");
 
 		const models = [
-			entry("a", { version: "1.8.0" }),
-			entry("b", { version: "1.10.0" }),
-			entry("c", { version: "1.8.0", model: "PROTO-1" }),
-			entry("d", { version: "1.9.0" }),
+			entry("a", { firmwareVersion: "1.8.0" }),
+			entry("b", { firmwareVersion: "1.10.0" }),
+			entry("c", { firmwareVersion: "1.8.0", model: "PROTO-1" }),
+			entry("d", { firmwareVersion: "1.9.0" }),
 		];
 		assert.deepEqual(
 			dueUpdates(models, findUpdate).map(({ firmware, keys, fitting }) => [firmware.selector, keys, fitting]),
@@ -391,7 +375,8 @@ test("keeps the last 500 log lines, and numbers all", () => {
 	const recorder = new Recorder();
 	const log = recorder.watch("a");
 	const { lines } = log;
-	for (let count = 0; count < 600; count++) recorder.record("a", reportWith(-50), String(count), 0, null);
+	const report = stateReport("DEV-1");
+	for (let count = 0; count < 600; count++) recorder.record("a", report, String(count), 0, null);
 	assert.equal(log.lines.length, 500);
 	assert.equal(log.lines.at(-1)?.number, 600);
 	assert.deepEqual(lines, [], "earlier result modified");
@@ -411,8 +396,8 @@ test("splits tags at spaces and commas, and names invalid ones", () => {
 });
 
 test("resolves targets to all devices, a room, tags or known ids", () => {
-	const inHall = [entry("a", { label: { room: "Hall" } }), entry("b", { label: { room: "Hall" } })];
-	const all = [...inHall, entry("c", { label: { tags: ["beta"] } })];
+	const inHall = [entry("a", { room: "Hall" }), entry("b", { room: "Hall" })];
+	const all = [...inHall, entry("c", { tags: ["beta"] })];
 	const keysIn = (targets: Parameters<typeof devicesIn>[0]) => devicesIn(targets, all).map(({ key }) => key);
 	assert.deepEqual(keysIn({ all: true }), ["a", "b", "c"]);
 	assert.deepEqual(keysIn({ room: "Hall" }), ["a", "b"]);

@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { uplinks } from "../../../device/protocol/messages.js";
-import { matches } from "../../../device/protocol/schema.js";
 import type { Past } from "../../../gateway/api/device.js";
 import { plotPaths, timeTicks } from "../../../gateway/dashboard/page/model/plot-paths.js";
 import { type Row, Series } from "../../../gateway/dashboard/page/model/series.js";
-import { sampleReport, withField } from "../../support/sample-report.js";
+import { stateReport } from "./state-report.js";
 
 const stepMs = 300_000;
 /** History response of the gateway. */
 const now = Date.UTC(2026, 10, 22, 12, 0, 0);
 
-function reportWith(rssi: number) {
-	const report = withField(sampleReport("PROTO-1"), "network.wifi_rssi", rssi);
-	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
-	return report;
-}
-
+const reportWith = (rssi: number) => stateReport("PROTO-1", { "network.wifi_rssi": rssi });
 const least = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[0] ?? null);
 const most = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[1] ?? null);
 

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { type StateReport, uplinks } from "../../../device/protocol/messages.js";
-import { keysOf, matches } from "../../../device/protocol/schema.js";
+import { keysOf } from "../../../device/protocol/schema.js";
 import { type ConfirmableCommand, commandEntries, isConfirmable } from "../../../gateway/api/commands.js";
 import { endOf } from "../../../gateway/api/confirmation.js";
 import {
@@ -11,18 +10,12 @@ import {
 	newSettings,
 	PendingCommands,
 } from "../../../gateway/dashboard/page/model/pending-commands.js";
-import { type Json, sampleReport, withField } from "../../support/sample-report.js";
+import type { Json } from "../../support/sample-report.js";
+import { stateReport } from "./state-report.js";
 
 const deviceId = "proto-1-a1b2c3";
 
-function report(changes: Readonly<Record<string, Json>> = {}): StateReport {
-	const message = Object.entries(changes).reduce<Readonly<Record<string, Json>>>(
-		(previous, [path, value]) => withField(previous, path, value),
-		sampleReport("PROTO-1"),
-	);
-	if (!matches(uplinks.state_report, message)) throw new Error("not a report");
-	return message;
-}
+const report = (changes: Readonly<Record<string, Json>> = {}) => stateReport("PROTO-1", changes);
 
 /** Pending commands with a response and a clock that the test controls. */
 function setUp() {

@@ -21,18 +21,6 @@ test("shows a toast for 4 s, replaced by a newer one of the same kind and target
 	assert.equal(changes, 5);
 });
 
-test("shows a repeated text for its own 4 s", (t) => {
-	t.mock.timers.enable({ apis: ["setTimeout"] });
-	const toasts = new Toasts(() => {});
-	toasts.show("identify", "Kitchen: Identify");
-	t.mock.timers.tick(3_000);
-	toasts.show("identify", "Kitchen: Identify");
-	t.mock.timers.tick(1_000);
-	assert.equal(toasts.all.length, 1);
-	t.mock.timers.tick(3_000);
-	assert.equal(toasts.all.length, 0);
-});
-
 test("shows an action that can be undone for 6 s, even in another view, and undoes the latest", (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const toasts = new Toasts(() => {});

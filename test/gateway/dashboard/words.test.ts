@@ -8,17 +8,11 @@ import { auditText } from "../../../gateway/dashboard/page/model/audit-text.js";
 import { markText, memoryText, signalText } from "../../../gateway/dashboard/page/model/health-text.js";
 import { uplinkText } from "../../../gateway/dashboard/page/model/report-changes.js";
 import { inheritedNames } from "../../support/arbitraries.js";
-import { type Json, sampleReport, withField } from "../../support/sample-report.js";
-
-function reportWith(fields: Readonly<Record<string, Json>>) {
-	let report: { [name: string]: Json } = { ...sampleReport("PROTO-1") };
-	for (const [path, value] of Object.entries(fields)) report = withField(report, path, value);
-	if (!matches(uplinks.state_report, report)) throw new Error("not a report");
-	return report;
-}
+import { type Json, sampleReport } from "../../support/sample-report.js";
+import { stateReport } from "./state-report.js";
 
 function said(fields: Readonly<Record<string, Json>>): string {
-	return uplinkText(reportWith(fields), reportWith({}));
+	return uplinkText(stateReport("PROTO-1", fields), stateReport("PROTO-1"));
 }
 
 describe("report text", () => {

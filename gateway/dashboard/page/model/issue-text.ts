@@ -68,14 +68,3 @@ export function crashTitle({ kind, message, frames: [frame] }: CrashCause): stri
 	const text = message.trim() || crashWords[kind];
 	return frame === undefined ? text : `${text.replace(/^(\w+): .*/s, "$1")} in ${frame.replace(/ \(.*/, "")}`;
 }
-
-const hourMs = 60 * 60_000;
-
-/** "14 times, about 2 per day" */
-export function rateOf({ count, first, last }: CrashCause): string {
-	const hours = (Date.parse(last.at) - Date.parse(first.at)) / hourMs;
-	const isHourly = count >= hours;
-	const rate = Math.round((count / hours) * (isHourly ? 1 : 24));
-	const isKnown = count > 2 && hours >= 1 && rate > 0;
-	return `${plural(count, "time")}${isKnown ? `, about ${rate} per ${isHourly ? "hour" : "day"}` : ""}`;
-}

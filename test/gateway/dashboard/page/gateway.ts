@@ -1,12 +1,11 @@
 /** Gateway of a page in a test: answers its requests, and holds its socket, messages and requests. */
 
 import { EventEmitter } from "node:events";
-import { uplinks } from "../../../../device/protocol/messages.js";
-import { matches } from "../../../../device/protocol/schema.js";
 import type { MonitorFrame } from "../../../../gateway/api/frames.js";
 import type { PersonRole } from "../../../../gateway/api/person.js";
 import type { DeviceSummary } from "../../../../gateway/api/session.js";
-import { type Json, sampleReport, withField } from "../../../support/sample-report.js";
+import type { Json } from "../../../support/sample-report.js";
+import { stateReport } from "../state-report.js";
 
 export interface GatewayOptions {
 	readonly devices?: readonly DeviceSummary[];
@@ -85,12 +84,7 @@ export class PageGateway {
 
 	/** Relays a report of a device. @param fields by path, such as "peripherals.audio.volume"; undefined removes one */
 	report(deviceId: string, fields: Readonly<Record<string, Json | undefined>> = {}): void {
-		const sample = withField(sampleReport("DEV-1"), "peripherals.audio.volume", 50);
-		const message = Object.entries(fields).reduce(
-			(all, [path, value]) => withField(all, path, value),
-			sample,
-		);
-		if (!matches(uplinks.state_report, message)) throw new Error("The report is invalid.");
+		const message = stateReport("DEV-1", { "peripherals.audio.volume": 50, ...fields });
 		this.send({ type: "device_message", sessionId: `session of ${deviceId}`, deviceId, message });
 	}
 

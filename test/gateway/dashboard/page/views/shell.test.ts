@@ -50,16 +50,6 @@ describe("frame of the page", () => {
 		assert.equal(page.has("link", "Schedules"), false);
 	});
 
-	test("opens each view by its link", async (t) => {
-		const page = await mount(t, Shell, {}, { devices, replies });
-		for (const name of ["Announce", "Firmware", "Settings", "Home"]) {
-			const link = page.within("navigation", "Views").find("link", name);
-			await page.open(`${link.getAttribute("href")}`);
-			assert.equal(link.getAttribute("aria-current"), "page");
-			await page.until(() => page.has("heading", name));
-		}
-	});
-
 	for (const address of [
 		"#/",
 		"#/devices/a",
