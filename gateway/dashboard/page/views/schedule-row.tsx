@@ -28,7 +28,7 @@ export function ScheduleRow(props: TimeRowProps) {
 	const buttons = onToggle ? (
 		<>
 			<Button look="small" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
-				{isOn ? "On" : "Off"}
+				On
 			</Button>
 			<Button look="icon-button quiet" label={`Edit ${title}`} action={action} onClick={onEdit}>
 				<Icon of={pencil} />
