@@ -28,8 +28,6 @@ export interface ListOptions {
 	readonly minWidth?: number | undefined;
 	/** Makes the first item active if no other one is, so that the list has a tab stop. */
 	readonly isFirstActive?: boolean;
-	/** Selector of the focusable element in an item, such as " a"; default: the item itself. */
-	readonly focusable?: string;
 }
 
 /** Overscan rows above and below the window, for Tab and fast scrolling. */
@@ -37,7 +35,7 @@ const rowsBeyond = 3;
 
 /** Virtualizes the children of the element with the attribute `ref`; each child has its `data-key`. */
 export function useList<E extends HTMLElement>(options: ListOptions) {
-	const { keys, minWidth, isFirstActive = false, focusable = "" } = options;
+	const { keys, minWidth, isFirstActive = false } = options;
 	const ref = useRef<E>(null);
 	const frame = useFrame(ref, minWidth);
 	const { places } = useApp();
@@ -48,8 +46,7 @@ export function useList<E extends HTMLElement>(options: ListOptions) {
 	const wanted = useRef<string | undefined>(undefined);
 	const focus = () => {
 		if (wanted.current === undefined) return;
-		const selector = `[data-key="${CSS.escape(wanted.current)}"]${focusable}`;
-		const item = ref.current?.querySelector<HTMLElement>(selector);
+		const item = ref.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(wanted.current)}"]`);
 		if (!item) return;
 		wanted.current = undefined;
 		item.focus();

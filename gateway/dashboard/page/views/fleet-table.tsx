@@ -1,7 +1,6 @@
 /**
  * Virtualized table of the fleet, sortable by every column. It shows the summary and requests no reports. As an ARIA grid, it moves
- * between rows with the arrow keys, opens a device with Enter, selects with Space, and starts a search on a letter. Only the active row
- * has tab stops.
+ * between rows with the arrow keys, opens a device with Enter and selects with Space. Only the active row has tab stops.
  */
 
 import type { ComponentChildren } from "preact";
@@ -102,8 +101,6 @@ export function FleetTable({ keys, rooms }: FleetTableProps) {
 		else if (key === "Enter") location.assign(room ? roomAddress(room.name) : deviceAddress(active));
 		else if (key === " " && room) toggleAll(selection, keysOf(room));
 		else if (key === " ") selection.toggle(active, shiftKey ? keys : undefined);
-		// The newly focused search field receives the letter.
-		else if (key.length === 1) return document.querySelector<HTMLElement>("search input")?.focus();
 		else return;
 		event.preventDefault();
 	};
