@@ -71,7 +71,7 @@ test("confirms a job once, with its undo, even if it ends before the gateway ret
 	const confirmed: [string, unknown][] = [];
 	const jobs = createJobs({
 		start: () => new Promise((resolve) => (respond = resolve)),
-		onDone: (job, undo) => confirmed.push([job.doneText(job.count("done")), undo]),
+		onDone: (job, undo) => confirmed.push([job.doneText, undo]),
 	});
 	const undo = () => {};
 	const started = jobs.start(undefined, undo);

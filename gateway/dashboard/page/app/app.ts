@@ -11,7 +11,7 @@ import type { Announcement, Play } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { problemDetail, type RequestBody } from "../../../api/client/request.js";
-import { plural, sentence } from "../../../api/client/words.js";
+import { sentence } from "../../../api/client/words.js";
 import type { CommandPart, SentCommand } from "../../../api/command.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import type { DeviceDetails, Past } from "../../../api/device.js";
@@ -28,7 +28,7 @@ import {
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { listAddress } from "./addresses.js";
-import { doneText, restoringCommands } from "./bulk.js";
+import { restoringCommands } from "./bulk.js";
 import { FirmwareStore } from "./firmware.js";
 import { request, requestIfFound } from "./gateway.js";
 import { Jobs } from "./jobs.js";
@@ -87,7 +87,6 @@ export class App {
 		},
 		kind: commandKind,
 		titleOf: ({ payload }) => titleOf(payload),
-		doneText: ({ payload }, count) => doneText(payload, count),
 		isShown: ({ by, counts: { done, ...others } }, agoMs) => {
 			const hasFailed = Object.values(others).some((count) => count > 0);
 			// While the person is unknown, all jobs may be their own.
@@ -96,7 +95,7 @@ export class App {
 		},
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("jobs"),
-		onDone: (job, undo) => this.toasts.show(job.options.title, job.doneText(job.count("done")), undo),
+		onDone: (job, undo) => this.toasts.show(job.options.title, job.doneText, undo),
 	});
 	readonly announcements = new Jobs<
 		Play,
@@ -307,8 +306,7 @@ export class App {
 	}
 
 	#restore(keys: readonly string[], change: Plan["change"]): void {
-		const doneText = (count: number) => `Restored on ${plural(count, "device")}`;
-		this.run({ title: "Undo", doneText, keys, atATime: restoredAtATime, change });
+		this.run({ title: "Undo", keys, atATime: restoredAtATime, change });
 	}
 
 	/** Requests a new token for a device and starts a trial of it. */

@@ -1,17 +1,8 @@
-/** Commands to many devices: their confirmations, and commands that restore the reported values. */
+/** Commands that restore reported values. */
 
 import type { Entry } from "../../../api/client/fleet.js";
-import { capital, plural } from "../../../api/client/words.js";
-import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
+import type { ConfirmableCommand } from "../../../api/commands.js";
 import { volumeOf } from "./mute.js";
-
-/** "Volume of 12 devices set" */
-export function doneText(ask: ConfirmableCommand, count: number): string {
-	const devices = plural(count, "device");
-	if (ask.command === "set_volume" && ask.value > 0) return `Volume of ${devices} set`;
-	if (ask.command !== "set_volume" && ask.command !== "set_mute") return `${titleOf(ask)}: ${devices}`;
-	return capital(`${devices} ${ask.value === false ? "unmuted" : "muted"}`);
-}
 
 /** Returns the commands that restore what a command replaces on a device; none for an action such as a restart. */
 export function restoringCommands(

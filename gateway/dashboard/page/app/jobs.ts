@@ -27,8 +27,6 @@ export interface JobsOptions<P extends Part, T, H, B> {
 	readonly requests: JobRequests<H, P, B>;
 	readonly kind: JobKind<P["state"]>;
 	readonly titleOf: (head: T) => string;
-	/** See `JobOptions`. */
-	readonly doneText?: (head: T, count: number) => string;
 	/** Whether to show a job that ended `agoMs` ago. */
 	readonly isShown: (head: Pick<Head<P>, "by" | "counts">, agoMs: number) => boolean;
 	readonly now: () => number;
@@ -108,13 +106,9 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	onUpdate(change: JobChange<P> & T, agoMs = 0): void {
 		const { id, createdAt, devices, counts, isOver } = change;
 		if (this.#hidden.has(id)) return;
-		const { kind, titleOf, doneText, isShown } = this.#options;
-		const texts = {
-			title: titleOf(change),
-			doneText: doneText && ((count: number) => doneText(change, count)),
-		};
+		const { kind, titleOf, isShown } = this.#options;
 		const cancel = () => this.#options.requests.stop(id);
-		const job = this.#jobs.get(id) ?? new Job<P>({ ...texts, kind, createdAt, cancel });
+		const job = this.#jobs.get(id) ?? new Job<P>({ title: titleOf(change), kind, createdAt, cancel });
 		job.merge(devices, counts);
 		if (isOver && !isShown(change, agoMs)) this.#jobs.delete(id);
 		else this.#jobs.set(id, job);

@@ -7,8 +7,6 @@ import { commandKind, Job } from "../model/job.js";
 export interface Plan {
 	/** For example "New tokens". */
 	readonly title: string;
-	/** See `JobOptions`. */
-	readonly doneText?: (count: number) => string;
 	readonly keys: readonly string[];
 	/** Undoes the change of one device. */
 	readonly undo?: (key: string) => Promise<unknown>;
@@ -21,7 +19,7 @@ export interface Plan {
 
 /** Starts a plan. @param onChanged called after each step */
 export function runPlan(plan: Plan, onChanged: () => void): Job {
-	const { title, doneText, keys, atATime } = plan;
+	const { title, keys, atATime } = plan;
 	const waiting = keys[Symbol.iterator]();
 	const put = (some: Iterable<string>, state: CommandState, reason: string | null = null) => {
 		const at = new Date().toISOString();
@@ -30,7 +28,6 @@ export function runPlan(plan: Plan, onChanged: () => void): Job {
 	};
 	const job: Job = new Job({
 		title,
-		doneText,
 		kind: commandKind,
 		createdAt: new Date().toISOString(),
 		cancel: () => put(waiting, "cancelled", "Canceled."),

@@ -41,8 +41,6 @@ export type Counts<P extends Part> = Readonly<Record<P["state"], number>>;
 export interface JobOptions<P extends Part> {
 	/** For example "Volume 40". */
 	readonly title: string;
-	/** Confirmation for a number of devices. Default: "Volume 40: 12 devices". */
-	readonly doneText?: ((count: number) => string) | undefined;
 	readonly kind: JobKind<P["state"]>;
 	/** ISO 8601. */
 	readonly createdAt: string;
@@ -69,9 +67,9 @@ export class Job<P extends Part = CommandPart> {
 		return this.problem === "" && this.count(...this.options.kind.running) > 0;
 	}
 
-	doneText(count: number): string {
-		const { title, doneText } = this.options;
-		return doneText?.(count) ?? `${title}: ${plural(count, "device")}`;
+	/** "Volume 40: 12 devices" */
+	get doneText(): string {
+		return `${this.options.title}: ${plural(this.count("done"), "device")}`;
 	}
 
 	/** "1 failed, sent to 2" */

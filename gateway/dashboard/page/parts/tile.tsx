@@ -6,8 +6,7 @@ import type { ComponentChildren, DOMAttributes } from "preact";
 import { useRef } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
-import type { ConfirmableCommand } from "../../../api/commands.js";
-import { doneText } from "../app/bulk.js";
+import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
 import { type DeviceVolume, requestedVolume, volumeOf } from "../app/mute.js";
 import type { Attempt } from "../model/pending-commands.js";
@@ -133,7 +132,8 @@ export function useVolume(listed: readonly Entry[]) {
 		const failures = (await Promise.all(attempts)).filter(({ status }) => status !== "done");
 		if (latest.current !== changes) return;
 		const done = changes.length - failures.length;
-		if (changes.length > 1 && done > 0) app.toasts.show("volume", doneText(ask, done), undo.current);
+		if (changes.length > 1 && done > 0)
+			app.toasts.show("volume", `${titleOf(ask)}: ${plural(done, "device")}`, undo.current);
 		undo.current = undefined;
 		const [{ reason = "" } = {}] = failures;
 		if (failures.length === 0) return;

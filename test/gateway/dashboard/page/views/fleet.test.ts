@@ -78,7 +78,7 @@ describe("home", () => {
 		await page.advance(200);
 		await confirm({ a: 100, b: 50 });
 		const texts = page.app.toasts.all.map(([, { text }]) => text);
-		assert.deepEqual(texts, ["Volume of 2 devices set"]);
+		assert.deepEqual(texts, ["Volume 100: 2 devices"]);
 		page.gateway.takeCommands();
 		page.app.toasts.undo();
 		await page.advance();

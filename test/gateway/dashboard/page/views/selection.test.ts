@@ -183,7 +183,7 @@ describe("bar of the selected devices", () => {
 			counts: { ...counts, asked: 0, done: 1, failed: 1 },
 			devices: [],
 		});
-		await page.until(() => page.texts("listitem").some((text) => text.startsWith("Volume of 1 device set")));
+		await page.until(() => page.texts("listitem").some((text) => text.startsWith("Volume 30: 1 device")));
 		await page.click("button", "Undo");
 		assert.deepEqual(page.gateway.takeCommands(), [
 			["a", "set_volume", 40],
@@ -191,7 +191,7 @@ describe("bar of the selected devices", () => {
 		]);
 		await page.report("a", { "peripherals.audio.volume": 40 });
 		await page.report("b", { "peripherals.audio.volume": 20 });
-		assert.match(`${page.texts("listitem")}`, /Restored on 2 devices/);
+		assert.match(`${page.texts("listitem")}`, /Undo: 2 devices/);
 	});
 
 	test("asks before it forgets the devices that are away, and removes them from the selection", async (t) => {
