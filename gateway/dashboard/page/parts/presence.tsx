@@ -1,9 +1,8 @@
-/** Status elements shared by views: presence, signal, state and update progress of a device. */
+/** Status elements shared by views: signal, state and update progress of a device. */
 
 import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import {
-	age,
 	capital,
 	crashText,
 	hasFailed,
@@ -13,20 +12,7 @@ import {
 	since,
 } from "../../../api/client/words.js";
 import type { OtaMetadata } from "../../../api/update.js";
-import { useApp, useIsLive, useTopic } from "../app/hooks.js";
-
-/** Connection state of a device, with the age of its data. */
-export function Presence({ entry }: { entry: Entry }) {
-	const isLive = useIsLive();
-	const app = useTopic("second");
-	const { session, isFollowed } = entry;
-	const isKnown = isFollowed || !session.connected;
-	const heard = age(app.clock.now() - (isKnown ? entry.heardAt : (app.heardAt ?? entry.heardAt)));
-	if (!isLive) return <span class="presence stale">As of {heard}</span>;
-	if (!session.connected) return <span class="presence away">Offline · last seen {heard}</span>;
-	if (session.firmwareVersion === null) return <span class="presence here">Connected · no report yet</span>;
-	return <span class="presence here">{isKnown ? `Connected · ${heard}` : "Connected"}</span>;
-}
+import { useApp } from "../app/hooks.js";
 
 export function isPlaying({ session, state }: Entry): boolean {
 	return session.connected && state?.peripherals.audio.player_state === "playing";
@@ -55,7 +41,7 @@ export function DeviceState({ entry, children = null }: DeviceStateProps) {
 	const { metadata, connected, crashCount, firmwareVersion } = session;
 	if (isUpdating(metadata)) return <span class="busy">{capital(otaText(metadata))}</span>;
 	if (hasFailed(metadata)) return <span class="problem">{capital(otaText(metadata))}</span>;
-	if (!connected) return <span class="presence away">Offline since {since(heardAt, clock.now())}</span>;
+	if (!connected) return <>Offline since {since(heardAt, clock.now())}</>;
 	if (crashCount !== undefined)
 		return <span class="problem">{capital(crashText(crashCount, firmwareVersion))}</span>;
 	if (vitals.safeMode) return <span class="tag warn">safe mode</span>;

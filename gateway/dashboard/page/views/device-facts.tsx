@@ -2,22 +2,24 @@
 
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import type { Entry } from "../../../api/client/fleet.js";
-import { bytes, duration, when } from "../../../api/client/words.js";
+import { age, bytes, duration, when } from "../../../api/client/words.js";
 import { resetText } from "../../../api/statuses.js";
-import { useHistory } from "../app/hooks.js";
+import { useApp, useHistory, useIsLive } from "../app/hooks.js";
 import { memoryText, signalText } from "../model/health-text.js";
 import { type Fact, FactList } from "../parts/fact-list.js";
 import { Panel } from "../parts/panel.js";
-import { Presence } from "../parts/presence.js";
 
 export function Facts({ entry, state }: { entry: Entry; state: StateReport }) {
-	const { key, session } = entry;
+	const { clock } = useApp();
+	const isLive = useIsLive();
+	const { key, session, heardAt } = entry;
+	const connection = isLive ? (session.connected ? "Connected" : "Offline") : "Unknown";
 	const past = useHistory(key);
 	const { system, health, network } = state;
 	const { min_free_heap_bytes: least, free_heap_bytes: free } = health;
 	const { wifi_rssi: rssi } = network;
 	const facts: readonly Fact[] = [
-		["Connection", <Presence key="" entry={entry} />],
+		["Connection", connection, `heard ${age(clock.now() - heardAt)}`],
 		["Uptime", duration(health.uptime_seconds), startText(health.reset_reason)],
 		network.wifi_connected
 			? ["Wi-Fi", network.wifi_ssid, `${signalText(rssi)} signal, ${rssi} dBm`.replace("-", "−")]

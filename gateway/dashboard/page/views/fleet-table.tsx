@@ -36,9 +36,7 @@ const columns: readonly Column[] = [
 		"state",
 		"State",
 		"minmax(7.5rem, 1.2fr)",
-		(entry, isLive) => (
-			<DeviceState entry={entry}>{!isLive && <span class="presence">Unknown</span>}</DeviceState>
-		),
+		(entry, isLive) => <DeviceState entry={entry}>{!isLive && "Unknown"}</DeviceState>,
 	],
 	[
 		"signal",
