@@ -7,7 +7,7 @@ import { isUpdating } from "../../../api/client/words.js";
 import type { DeviceIssueKind } from "../../../api/issues.js";
 import { labelFields } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
-import { hasWrongClock, issueLabels, isUnseen } from "./issues.js";
+import { hasWrongClock, issueTypes, isUnseen } from "./issues.js";
 import type { FindUpdate } from "./outdated.js";
 import { tagMatcher } from "./tags.js";
 
@@ -33,7 +33,7 @@ export const stateKinds: Readonly<Record<State, StateKind>> = {
 	often_restarted: fault("often_restarted"),
 	wrong_clock: { ...fault("faulty"), words: "Wrong clock", isIn: hasWrongClock },
 	faulty: { ...fault("faulty"), isIn: (entry) => isUnseen(entry, "faulty") && !hasWrongClock(entry) },
-	weak_signal: { words: issueLabels.weak_signal, isIn: (entry) => isUnseen(entry, "weak_signal") },
+	weak_signal: { words: issueTypes.weak_signal.label, isIn: (entry) => isUnseen(entry, "weak_signal") },
 	outdated: { words: "Update available", isIn: (entry, findUpdate) => findUpdate(entry) !== undefined },
 };
 export const states = keysOf(stateKinds);
@@ -41,7 +41,7 @@ export const states = keysOf(stateKinds);
 const noUpdate: FindUpdate = () => undefined;
 
 function fault(kind: DeviceIssueKind): StateKind {
-	return { words: issueLabels[kind], severity: "problem", isIn: (entry) => isUnseen(entry, kind) };
+	return { words: issueTypes[kind].label, severity: "problem", isIn: (entry) => isUnseen(entry, kind) };
 }
 
 interface SortKind {

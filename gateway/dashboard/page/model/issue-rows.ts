@@ -9,7 +9,7 @@ import type { DeviceIssue } from "../../../api/issues.js";
 import type { RolloutHead } from "../../../api/rollout.js";
 import { resetText } from "../../../api/statuses.js";
 import { crashWords, lookUp } from "./health-text.js";
-import { type IssueKind, issueLabels } from "./issues.js";
+import { type IssueKind, issueTypes } from "./issues.js";
 
 /** Issue of one device or rejection. */
 export interface Issue {
@@ -46,7 +46,7 @@ const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
 	webhook: "webhook_ended",
 	schedule: "schedule_failed",
 };
-const kinds = keysOf(issueLabels);
+const kinds = keysOf(issueTypes);
 const dayMs = 24 * 60 * 60_000;
 
 export interface IssueSources {

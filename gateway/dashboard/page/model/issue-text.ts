@@ -6,7 +6,7 @@ import type { CrashCause } from "../../../api/crash-causes.js";
 import { nameOf } from "./filter.js";
 import { crashWords } from "./health-text.js";
 import type { Issue, IssueRow } from "./issue-rows.js";
-import { isClockFault, issueLabels } from "./issues.js";
+import { isClockFault, issueTypes } from "./issues.js";
 
 /** "TypeError in onButton", "Update to 1.4.0 failed" */
 export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow): string {
@@ -18,7 +18,7 @@ export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow
 		case "update_failed":
 			return version
 				? `Update to ${version} ${kind === "update_failed" ? "failed" : "rolled back"}`
-				: issueLabels[kind];
+				: issueTypes[kind].label;
 		case "rollout_paused":
 			return `Rollout of ${rollout?.version} paused`;
 		case "faulty":
@@ -27,7 +27,7 @@ export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow
 		case "gateway":
 			return why;
 		default:
-			return issueLabels[kind];
+			return issueTypes[kind].label;
 	}
 }
 
@@ -35,7 +35,7 @@ export function titleOf({ kind, why, cause, rollout, issues: [first] }: IssueRow
 export function detailOf(row: IssueRow): string {
 	const { kind, why, issues, cause, rollout } = row;
 	if (rollout) return stateText(rollout);
-	if (kind === "gateway") return issueLabels[kind];
+	if (kind === "gateway") return issueTypes[kind].label;
 	const rooms = new Set(issues.flatMap(({ entry }) => entry?.session.room ?? []));
 	const versions = cause?.versions.flatMap(({ version }) => version ?? []) ?? [];
 	return [

@@ -11,22 +11,29 @@ export type IssueKind =
 	| "webhook_ended"
 	| "schedule_failed";
 
+interface IssueType {
+	readonly label: string;
+	readonly isBad?: boolean;
+	/** Link to what resolves it, if it is the same for all. */
+	readonly link?: readonly [text: string, href: string];
+}
+
 /** In display order. */
-export const issueLabels: Readonly<Record<IssueKind, string>> = {
-	gateway: "Gateway",
-	crashed: "Crashed",
-	rolled_back: "Rolled back",
-	update_failed: "Update failed",
-	rollout_paused: "Rollout paused",
-	safe_mode: "Safe mode",
-	duplicate_id: "Duplicate id",
-	often_restarted: "Often restarted",
-	faulty: "Hardware fault",
-	away: "Offline for more than a day",
-	rejected: "Rejected",
-	webhook_ended: "Webhook disabled",
-	schedule_failed: "Schedule failed",
-	weak_signal: "Weak signal",
+export const issueTypes: Readonly<Record<IssueKind, IssueType>> = {
+	gateway: { label: "Gateway", isBad: true },
+	crashed: { label: "Crashed", isBad: true },
+	rolled_back: { label: "Rolled back", isBad: true },
+	update_failed: { label: "Update failed", isBad: true },
+	rollout_paused: { label: "Rollout paused" },
+	safe_mode: { label: "Safe mode" },
+	duplicate_id: { label: "Duplicate id" },
+	often_restarted: { label: "Often restarted" },
+	faulty: { label: "Hardware fault", isBad: true },
+	away: { label: "Offline for more than a day", link: ["Show devices", "#/?state=away&sort=heard"] },
+	rejected: { label: "Rejected" },
+	webhook_ended: { label: "Webhook disabled", link: ["Show webhooks", "#/settings"] },
+	schedule_failed: { label: "Schedule failed", isBad: true, link: ["Show schedules", "#/schedules"] },
+	weak_signal: { label: "Weak signal", link: ["Show Wi-Fi", "#/settings/wifi"] },
 };
 
 /** Whether a device has an issue of this kind that was not dismissed. */

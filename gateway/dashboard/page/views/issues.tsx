@@ -10,7 +10,7 @@ import { useApp, useDenial, useNow, useResource, useTopic } from "../app/hooks.j
 import { naturalOrder } from "../model/filter.js";
 import { groupIssues, type Issue, type IssueRow } from "../model/issue-rows.js";
 import { detailOf, issueName, subjectOf, titleOf } from "../model/issue-text.js";
-import type { IssueKind } from "../model/issues.js";
+import { type IssueKind, issueTypes } from "../model/issues.js";
 import { Button } from "../parts/button.js";
 import { EmptyState } from "../parts/empty-state.js";
 import { Item } from "../parts/item.js";
@@ -97,9 +97,7 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 				{rows.map((row) => (
 					<Item
 						key={row.key}
-						mark={
-							<i class={`dot ${row.seen || row.isHint ? "off" : (severities[row.kind] ?? "retrying")}`} />
-						}
+						mark={<i class={`dot ${toneOf(row)}`} />}
 						title={
 							<button type="button" class="cover" aria-haspopup="dialog" onClick={() => setOpened(row.key)}>
 								{distinctTitle(row)}
@@ -115,15 +113,11 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 	);
 }
 
-/** Classes for the color of a dot. */
-const severities: Readonly<Partial<Record<IssueKind, string>>> = {
-	gateway: "failed",
-	crashed: "failed",
-	rolled_back: "failed",
-	update_failed: "failed",
-	faulty: "failed",
-	schedule_failed: "failed",
-};
+/** Class for the color of a dot. */
+function toneOf({ kind, seen, isHint }: IssueRow): string {
+	if (seen || isHint) return "off";
+	return issueTypes[kind].isBad ? "failed" : "retrying";
+}
 
 function agoOf({ cause, issues }: IssueRow, now: number): string {
 	const since = cause?.last.at ?? issues[0]?.since;
@@ -251,14 +245,6 @@ function actionOf({ kind, issues, rollout }: IssueRow): IssueLink {
 			return ["Update…", updateAddress(keys), true];
 		case "rollout_paused":
 			return ["Show rollout", rolloutAddress(rollout?.id ?? "")];
-		case "away":
-			return ["Show devices", "#/?state=away&sort=heard"];
-		case "weak_signal":
-			return ["Show Wi-Fi", "#/settings/wifi"];
-		case "webhook_ended":
-			return ["Show webhooks", "#/settings"];
-		case "schedule_failed":
-			return ["Show schedules", "#/schedules"];
 		case "rejected": {
 			// Equal for all issues of the row.
 			const { what, replacedBy: by } = first?.rejection ?? {};
@@ -266,7 +252,7 @@ function actionOf({ kind, issues, rollout }: IssueRow): IssueLink {
 			return keys.size === 0 && what === "connection" ? ["Add device", "#/add", true] : undefined;
 		}
 		default:
-			return undefined;
+			return issueTypes[kind].link;
 	}
 }
 
