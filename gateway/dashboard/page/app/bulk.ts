@@ -2,7 +2,7 @@
 
 import type { Entry } from "../../../api/client/fleet.js";
 import type { ConfirmableCommand } from "../../../api/commands.js";
-import { volumeOf } from "./mute.js";
+import { muteCommand, volumeOf } from "./mute.js";
 
 /** Returns the commands that restore what a command replaces on a device; none for an action such as a restart. */
 export function restoringCommands(
@@ -15,8 +15,8 @@ export function restoringCommands(
 	}
 	const volume = volumeOf(entry);
 	if ((command !== "set_volume" && command !== "set_mute") || !volume) return [];
-	const mute = { command: "set_mute", value: volume.isMuted } as const;
-	if (command === "set_mute") return [mute];
+	const mute = muteCommand(volume, volume.isMuted);
+	if (command === "set_mute" || (volume.isMuted && !volume.hasMute)) return [mute];
 	const set = { command, value: volume.volume } as const;
 	return volume.isMuted ? [set, mute] : [set];
 }

@@ -1,23 +1,29 @@
 /** Volume of a device, and whether it is muted. */
 
 import type { Entry } from "../../../api/client/fleet.js";
+import type { ConfirmableCommand } from "../../../api/commands.js";
 import type { RequestedCommand } from "../model/pending-commands.js";
 
 export interface DeviceVolume {
 	readonly key: string;
-	/** 0 to 100. While the device is muted, the volume that unmuting restores. */
+	/** 0 to 100. While the device is muted, the volume that unmuting restores; 0 if unknown. */
 	readonly volume: number;
 	readonly isMuted: boolean;
-	/** Whether the firmware can be muted. */
+	/** Whether the firmware restores the volume itself. Otherwise this tab does. */
 	readonly hasMute: boolean;
 }
+
+/** Volume after unmuting if the previous one is unknown. */
+const usualVolume = 50;
 
 /** @returns undefined before the first report */
 export function volumeOf({ key, session, vitals }: Entry): DeviceVolume | undefined {
 	const { volume, unmutedVolume } = vitals;
 	if (volume === null) return undefined;
 	const hasMute = session.features.includes("mute");
-	return { key, volume: unmutedVolume ?? volume, isMuted: unmutedVolume !== undefined, hasMute };
+	const isMuted = unmutedVolume !== undefined || (volume === 0 && !hasMute);
+	const remembered = isMuted ? Number(sessionStorage.getItem(storageKey(key))) : volume;
+	return { key, volume: unmutedVolume ?? remembered, isMuted, hasMute };
 }
 
 export function isMuted(entry: Entry): boolean {
@@ -34,4 +40,15 @@ export function requestedVolume(now: DeviceVolume, ask: RequestedCommand | undef
 	if (ask?.command === "set_mute") return { ...now, isMuted: ask.value };
 	if (ask?.command !== "set_volume") return now;
 	return { ...now, isMuted: ask.value === 0, volume: ask.value || now.volume };
+}
+
+/** Mutes or unmutes a device. For older firmware the tab remembers the volume, as pages are reloaded in the background on phones. */
+export function muteCommand({ key, volume, hasMute }: DeviceVolume, isMuted: boolean): ConfirmableCommand {
+	if (hasMute) return { command: "set_mute", value: isMuted };
+	if (isMuted) sessionStorage.setItem(storageKey(key), `${volume}`);
+	return { command: "set_volume", value: isMuted ? 0 : volume || usualVolume };
+}
+
+function storageKey(key: string): string {
+	return `volume ${key}`;
 }

@@ -8,7 +8,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
-import { type DeviceVolume, requestedVolume, volumeOf } from "../app/mute.js";
+import { type DeviceVolume, muteCommand, requestedVolume, volumeOf } from "../app/mute.js";
 import type { Attempt } from "../model/pending-commands.js";
 import { quietLimit } from "../model/rooms.js";
 import { moveVolumes, type Volumes } from "../model/volumes.js";
@@ -76,12 +76,12 @@ export function Tile(props: TileProps) {
 }
 
 export function Mute({ title, volume }: { title: string; volume: ReturnType<typeof useVolume> }) {
-	const { isMuted, isOff, canMute, setMuted } = volume;
+	const { isMuted, isOff, setMuted } = volume;
 	return (
 		<Button
 			look="icon-button quiet mute"
 			action="set_volume"
-			disabled={isOff || !canMute}
+			disabled={isOff}
 			isPressed={isMuted}
 			label={`Mute ${title}`}
 			onClick={() => setMuted(!isMuted)}
@@ -149,7 +149,6 @@ export function useVolume(listed: readonly Entry[]) {
 		/** Whether all are muted. */
 		isMuted,
 		isOff: !mayChange || shown.length === 0,
-		canMute: shown.some(({ hasMute }) => hasMute),
 		/** Limit by quiet hours. */
 		limit: quietLimit(app.quietHours.value?.quietHours ?? [], entries),
 		sentEveryMs: Math.max(sentEveryMs, (shown.length * pauseMs) / batchSize),
@@ -169,12 +168,11 @@ export function useVolume(listed: readonly Entry[]) {
 			);
 		},
 		setMuted: (toMuted: boolean) => {
-			const ask = { command: "set_mute", value: toMuted } as const;
-			const changed = shown.filter(({ isMuted, hasMute }) => hasMute && isMuted !== toMuted);
+			const changed = shown.filter((volume) => volume.isMuted !== toMuted);
 			return run(() =>
 				change(
-					ask,
-					changed.map(({ key }) => [key, ask]),
+					{ command: "set_mute", value: toMuted },
+					changed.map((volume) => [volume.key, muteCommand(volume, toMuted)]),
 				),
 			);
 		},

@@ -157,7 +157,7 @@ export function speaker(deviceId: string, change: Partial<DeviceSummary> = {}): 
 		connectedAt: "2026-01-01T11:00:00.000Z",
 		remoteAddress: "10.0.0.1",
 		firmwareVersion: "1.0.0",
-		features: ["identify", "sound", "queue", "light", "quiet", "mute"],
+		features: ["identify", "sound", "queue", "light", "quiet"],
 		chip: "esp32s3",
 		rssi: -50,
 		ssid: "home",

@@ -105,7 +105,7 @@ describe("announce view", () => {
 	for (const [obstacle, change] of [
 		["offline", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }],
 		["without", { features: [] }],
-		["muted", { volume: 0, unmutedVolume: 30 }],
+		["muted", { volume: 0 }],
 		[undefined, {}],
 	] as const)
 		test(`counts the devices that are ${obstacle ?? "ready"}`, async (t) => {
