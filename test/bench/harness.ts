@@ -1,8 +1,6 @@
 /** Common part of the benchmarks: rounds in which the two sides alternate, and the rows that compare them. */
 
-import { createCipheriv } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { makeImage } from "../support/images.js";
 
 /** BENCH_ROUNDS; a useful median needs 5 or more. */
 export const roundCount = Math.max(1, Number(process.env.BENCH_ROUNDS) || 5);
@@ -111,25 +109,4 @@ export function maxSockets(): number {
 	} catch {
 		return 10_000;
 	}
-}
-
-/** Image of almost `bytes` bytes, whose content is reproducible and incompressible as that of real firmware. */
-export function largeImage(bytes: number): Buffer {
-	const overheadBytes = 1024;
-	const zeros = Buffer.alloc(16);
-	const content = createCipheriv("aes-128-ctr", zeros, zeros).update(Buffer.alloc(bytes - overheadBytes));
-	const quarter = content.length / 4;
-	return makeImage({
-		segments: [0, 1, 2, 3].map((at) => content.subarray(at * quarter, (at + 1) * quarter)),
-	});
-}
-
-/** Uploads an image as a browser does. @throws Error with the server's response, unless it accepted the form */
-export async function upload(url: string, token: string, image: Buffer): Promise<void> {
-	const body = new FormData();
-	body.set("firmware", new Blob([new Uint8Array(image)]), "f.bin");
-	const headers = { Authorization: `Bearer ${token}` };
-	const response = await fetch(url, { method: "POST", headers, body });
-	const answer = await response.text();
-	if (response.status !== 201) throw new Error(`upload: ${response.status} ${answer}`);
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`, or `npm run bench -- relay upload` for a selection: cost of the gateway compared with a reference.
+ * `npm run bench`, or `npm run bench -- relay image` for a selection: cost of the gateway compared with a reference.
  * All traffic stays on 127.0.0.1; all processes and files are removed at the end.
  */
 
@@ -9,20 +9,15 @@ import { type Owner, withCleanup } from "../support/cleanup.js";
 import { run as cluster } from "./cluster.js";
 import { run as dashboard } from "./dashboard.js";
 import { isMet, type Row, roundCount } from "./harness.js";
-import { runImage as image, runUpload as upload } from "./image.js";
-import { run as isolation } from "./isolation.js";
+import { run as image } from "./image.js";
 import { run as relay } from "./relay.js";
 import { run as restart } from "./restart.js";
 import { run as sound } from "./sound.js";
-import { run as update } from "./update.js";
 
 /** To add a benchmark, create a file in this folder whose `run` returns rows, and list it here. */
 const benchmarks: Readonly<Record<string, (t: Owner) => Promise<readonly Row[]>>> = {
 	relay,
-	isolation,
 	image,
-	upload,
-	update,
 	restart,
 	sound,
 	dashboard,

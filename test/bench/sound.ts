@@ -1,6 +1,6 @@
 /**
- * Announcements: delay until a virtual device plays, even for an urgent one over another, time between the starts of
- * several devices, and cost of serving a sound to many devices compared with nginx.
+ * Announcements: delay until a virtual device plays, even for an urgent one over another, and time between the starts
+ * of several devices.
  */
 
 import { setTimeout } from "node:timers/promises";
@@ -8,13 +8,10 @@ import type { AnnouncementRequest } from "../../gateway/api/announcement.js";
 import { clientOf } from "../support/call.js";
 import type { Owner } from "../support/cleanup.js";
 import { eventually } from "../support/eventually.js";
-import { whyMissing } from "../support/programs.js";
 import { bytesPerSecond, noise, wav } from "../support/sounds.js";
 import { type Child, start } from "./child.js";
-import { compare, cost, type Measured, percentile, type Row, roundCount, row } from "./harness.js";
-import type { Listeners } from "./load/listeners.js";
+import { percentile, type Row, roundCount, row } from "./harness.js";
 import type { Players } from "./load/players.js";
-import { Nginx } from "./servers/nginx.js";
 import { Side } from "./side.js";
 
 const together = 20;
@@ -22,29 +19,19 @@ const together = 20;
 const inProcess = 5;
 /** Duration of a sound that is interrupted. */
 const interruptedSeconds = 4;
-const listeners = 1000;
-const listenedSeconds = 60;
-/** Each round takes a minute for either side. */
-const listenedRounds = 2;
-
-export async function run(t: Owner): Promise<readonly Row[]> {
-	const gateway = await Side.gateway(t);
-	return [...(await measureStarts(t, gateway)), ...(await compareServing(t, gateway))];
-}
 
 /** Noise, because the start of silence would be inaudible. */
 function sound(seconds: number, seed?: number): Uint8Array<ArrayBuffer> {
 	return new Uint8Array(wav(noise(bytesPerSecond * seconds, seed)));
 }
 
-async function upload(gateway: Side, file: Uint8Array<ArrayBuffer>): Promise<string> {
-	return (await clientOf(gateway.url).request("POST /api/sounds", { query: { name: "bench" }, file })).id;
-}
-
-async function measureStarts(t: Owner, gateway: Side): Promise<readonly Row[]> {
+export async function run(t: Owner): Promise<readonly Row[]> {
+	const gateway = await Side.gateway(t);
 	const { request } = clientOf(gateway.url);
-	const id = await upload(gateway, sound(1, 2));
-	const long = await upload(gateway, sound(interruptedSeconds));
+	const upload = (file: Uint8Array<ArrayBuffer>) =>
+		request("POST /api/sounds", { query: { name: "bench" }, file });
+	const { id } = await upload(sound(1, 2));
+	const { id: long } = await upload(sound(interruptedSeconds));
 	const all = Array.from({ length: together / inProcess }, (): Child<Players> => start(t, "load/players.ts"));
 	const ids: string[] = [];
 	for (const [index, child] of all.entries()) {
@@ -106,30 +93,4 @@ async function measureStarts(t: Owner, gateway: Side): Promise<readonly Row[]> {
 		// Fade-out of the codec, which is heard again.
 		row("repeated of that sound", Math.max(0, ...leftOut.map((ms) => -ms)), { unit: "ms", max: 40 }),
 	];
-}
-
-async function compareServing(t: Owner, gateway: Side): Promise<readonly Row[]> {
-	const missing = whyMissing("nginx");
-	if (missing) {
-		console.log(`\nsound: the comparison with nginx is left out. ${missing}`);
-		return [];
-	}
-	const file = sound(listenedSeconds);
-	const id = await upload(gateway, file);
-	const nginx = await Nginx.start(t, { "sound.wav": Buffer.from(file) });
-	const load: Child<Listeners> = start(t, "load/listeners.ts", { hasLowPriority: true });
-	const played = (server: Measured, url: string, token: string) => () =>
-		cost(server, () => load.request("listen", { url, token, listeners, seconds: listenedSeconds }));
-	return compare(
-		`${listeners} devices play ${listenedSeconds} s`,
-		{
-			ours: played(gateway, `${gateway.url}/sounds/${id}.wav`, gateway.device.token),
-			reference: played(nginx, `${nginx.url}/sound.wav`, ""),
-		},
-		[
-			{ what: "CPU of the server", unit: "ms", of: ({ cpuMilliseconds }) => cpuMilliseconds },
-			{ what: "0.1 s without sound", unit: "", of: ({ result }) => result.underruns, max: 0 },
-		],
-		listenedRounds,
-	);
 }

@@ -38,7 +38,7 @@ const extensionParts: Readonly<Record<string, readonly string[]>> = {
 		...browser("announce"),
 		...system("backup", "announcement-queue"),
 		...scripts("say"),
-		...["test/bench/load/listeners.ts", "test/bench/sound.ts"],
+		...["test/bench/load/players.ts", "test/bench/sound.ts"],
 	],
 	commands: ["test/gateway/replacement"],
 	cluster: [

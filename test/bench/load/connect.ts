@@ -9,7 +9,6 @@ const tries = 100;
 export interface Target {
 	/** For example `ws://127.0.0.1:8080/device`. */
 	readonly url: string;
-	/** Empty: none. */
 	readonly token: string;
 }
 
@@ -18,7 +17,6 @@ export async function connectAll(
 	target: Target,
 	count: number,
 	onSocket: (socket: WebSocket, index: number) => void,
-	width = atOnce,
 ): Promise<WebSocket[]> {
 	const sockets: WebSocket[] = [];
 	let next = 0;
@@ -29,7 +27,7 @@ export async function connectAll(
 			sockets[index] = await connect(target, (socket) => onSocket(socket, index));
 		}
 	};
-	await Promise.all(Array.from({ length: width }, work));
+	await Promise.all(Array.from({ length: atOnce }, work));
 	return sockets;
 }
 
@@ -44,7 +42,7 @@ async function connect(target: Target, onSocket: (socket: WebSocket) => void): P
 }
 
 /** @returns the open socket, or the server's retry delay in ms and its reason */
-export function open({ url, token }: Target, onSocket: (socket: WebSocket) => void = () => {}) {
+function open({ url, token }: Target, onSocket: (socket: WebSocket) => void) {
 	const options: ClientOptions = {
 		perMessageDeflate: false,
 		skipUTF8Validation: true,

@@ -36,15 +36,6 @@ const handlers = {
 	disconnect: () => {
 		for (const socket of sockets) socket.terminate();
 	},
-
-	/** Breaks all connections at once; all devices reconnect and report, as firmware does. */
-	reconnect: async ({ target }: { target: Target }) => {
-		for (const socket of sockets) socket.terminate();
-		const report = (socket: WebSocket, index: number) =>
-			// No timestamp: the latency is not measured.
-			socket.once("open", () => socket.send(`${heads[index]}"}`));
-		sockets = await connectAll(target, sockets.length, report, sockets.length);
-	},
 };
 
 /** @returns number of reports sent; a closed socket sends nothing */

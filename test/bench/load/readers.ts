@@ -1,4 +1,4 @@
-/** Devices that download one firmware simultaneously, in one process: whole, or block by block on one connection. */
+/** Devices that download one firmware simultaneously, in one process: block by block on one connection. */
 
 import { once } from "node:events";
 import { Agent, get, type IncomingMessage } from "node:http";
@@ -11,24 +11,25 @@ export interface Reading {
 	readonly readers: number;
 	/** Size of the firmware in bytes. */
 	readonly size: number;
-	/** Block size in bytes; the size of the firmware for a whole download. */
-	readonly block: number;
 }
+
+/** Block size of a device in bytes (device/update/download.ts). */
+const block = 16 * 1024;
 
 const handlers = {
 	/** Each reader fetches all of it once. */
 	read: (reading: Reading) => Promise.all(Array.from({ length: reading.readers }, () => readAll(reading))),
 };
 
-async function readAll({ url, token, size, block }: Reading): Promise<void> {
+async function readAll({ url, token, size }: Reading): Promise<void> {
 	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 	const authorization = token ? { Authorization: `Bearer ${token}` } : {};
 	let etag: string | undefined;
 	for (let first = 0; first < size; first += block) {
 		const last = Math.min(first + block, size) - 1;
-		const range = block < size ? { Range: `bytes=${first}-${last}` } : {};
 		const ifRange = etag === undefined ? {} : { "If-Range": etag };
-		const received = await receive(url, agent, { ...authorization, ...range, ...ifRange });
+		const range = { Range: `bytes=${first}-${last}`, ...ifRange };
+		const received = await receive(url, agent, { ...authorization, ...range });
 		if (received.bytes !== last - first + 1)
 			throw new Error(`${received.bytes} bytes of ${first} to ${last}`);
 		etag = received.etag;

@@ -1,16 +1,11 @@
 /**
  * Reference for the gateway. `ws` as in its README does the same work for sockets: it parses a device's messages,
  * sends them to every monitor in the gateway's envelope, built once, and pings everyone; it checks and stores nothing.
- * An upload is written to a file and synced.
  */
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
 import { portOf } from "../../support/ports.js";
 import { serve } from "../child.js";
@@ -18,9 +13,6 @@ import { usage } from "./usage.js";
 
 const pingIntervalMs = 15_000;
 const pingTickMs = 25;
-
-const folder = mkdtempSync(join(tmpdir(), "reference-bench-"));
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 const sockets = new WebSocketServer({
 	noServer: true,
@@ -31,13 +23,7 @@ const sockets = new WebSocketServer({
 const monitors = new Set<WebSocket>();
 const alive = new Map<WebSocket, boolean>();
 
-const server = createServer(async (request, response) => {
-	const file = await open(join(folder, "upload.bin"), "w");
-	for await (const chunk of request) await file.write(chunk);
-	await file.sync();
-	await file.close();
-	response.writeHead(201).end("{}");
-});
+const server = createServer();
 server.on("upgrade", (request, socket, head) => {
 	sockets.handleUpgrade(request, socket, head, (webSocket) => {
 		alive.set(webSocket, true);
