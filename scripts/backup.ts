@@ -12,7 +12,7 @@ import {
 	writeArchive,
 } from "../gateway/backup/archive.js";
 import { openDraft } from "../gateway/storage/atomic-file.js";
-import { encrypt, keyOf, makeScrypt, readPassphrase, spellingsOf } from "./backup/secrets.js";
+import { encrypt, keyOf, makeScrypt, readPassphrase } from "./backup/secrets.js";
 import { onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
@@ -42,7 +42,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (existsSync(path)) throw new UsageError(`${path} already exists. Specify another file.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);
 	const scrypt = passphrase === undefined ? undefined : makeScrypt();
-	const key = passphrase && scrypt && keyOf(spellingsOf(passphrase)[0], scrypt);
+	const key = passphrase && scrypt && keyOf(passphrase, scrypt);
 	const gateway = new GatewayClient(values.gateway);
 	const reader = new ArchiveReader(gateway.downloadBackup(values.releases === true));
 	const bytes = await write(path, reader, scrypt, key || undefined);

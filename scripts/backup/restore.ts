@@ -12,7 +12,7 @@ import {
 } from "../../gateway/backup/archive.js";
 import { errorCode } from "../../gateway/problem.js";
 import { type Disk, ifExists, makeFolder } from "../../gateway/storage/atomic-file.js";
-import { decrypt, keyOf, spellingsOf } from "./secrets.js";
+import { decrypt, keyOf } from "./secrets.js";
 
 export interface RestoreOptions {
 	readonly archive: AsyncIterable<Uint8Array>;
@@ -158,16 +158,13 @@ function decrypted(files: readonly ArchiveFile[], { scrypt }: About, passphrase:
 		throw new ArchiveError(
 			"The tokens in this backup are encrypted. Specify the passphrase with --passphrase-file.",
 		);
-	for (const spelling of spellingsOf(passphrase)) {
-		const key = keyOf(spelling, scrypt);
-		const opened = files.flatMap((file) => {
-			const name = file.name.slice(0, -encryptedSuffix.length);
-			const content = decrypt(key, name, file.content);
-			return content ? [{ name, content }] : [];
-		});
-		if (opened.length === files.length) return opened;
-	}
-	throw new ArchiveError("Wrong passphrase.");
+	const key = keyOf(passphrase, scrypt);
+	return files.map((file) => {
+		const name = file.name.slice(0, -encryptedSuffix.length);
+		const content = decrypt(key, name, file.content);
+		if (!content) throw new ArchiveError("Wrong passphrase.");
+		return { name, content };
+	});
 }
 
 /** @throws {Error} if the folder cannot be replaced, such as a mount point */

@@ -16,18 +16,11 @@ export function makeScrypt(): Scrypt {
 	return { salt: randomBytes(16).toString("base64"), cost: 2 ** 17, blockSize: 8, parallelization: 1 };
 }
 
-/** Variants of a passphrase as stored by different editors and systems. The first one, NFC without a byte order mark, encrypts. */
-export function spellingsOf(passphrase: string): readonly [string, ...string[]] {
-	const text = passphrase.replace(/^\ufeff/, "");
-	const normalized = text.normalize("NFC");
-	const others = new Set([passphrase, text.normalize("NFD")]);
-	others.delete(normalized);
-	return [normalized, ...others];
-}
-
+/** Derives a key. Editors and systems store a passphrase in different Unicode forms, and some with a byte order mark. */
 export function keyOf(passphrase: string, { salt, cost, blockSize, parallelization }: Scrypt): Buffer {
 	const maxmem = 256 * cost * blockSize;
-	return scryptSync(passphrase, Buffer.from(salt, "base64"), 32, {
+	const normalized = passphrase.replace(/^\ufeff/, "").normalize("NFC");
+	return scryptSync(normalized, Buffer.from(salt, "base64"), 32, {
 		cost,
 		blockSize,
 		parallelization,

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, type TestContext, test } from "node:test";
 import { type ArchiveFile, writeArchive } from "../../../gateway/backup/archive.js";
 import { type RestoreOptions, restore } from "../../../scripts/backup/restore.js";
-import { encrypt, keyOf, makeScrypt, spellingsOf } from "../../../scripts/backup/secrets.js";
+import { encrypt, keyOf, makeScrypt } from "../../../scripts/backup/secrets.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { diskWith, failingDisk, systemError } from "../../support/disk.js";
 import { deferred } from "../../support/eventually.js";
@@ -187,18 +187,11 @@ describe("restore", () => {
 		await requireRestored(dataDir, releasesDir);
 	});
 
-	test("accepts each Unicode form of a passphrase, and archives of earlier releases", async (t) => {
+	test("accepts each Unicode form of a passphrase", async (t) => {
 		const composed = "Z\u00fcrich 8001";
-		const spellings = [composed, composed.normalize("NFD"), `\ufeff${composed}`];
-		for (const by of spellings.map((spelling) => spellingsOf(spelling)[0])) assert.equal(by, composed);
-		for (const [by, typed] of [
-			[composed, spellings[1]],
-			[composed, spellings[2]],
-			[spellings[1], spellings[1]],
-			[spellings[2], spellings[2]],
-		] as const) {
+		for (const typed of [composed.normalize("NFD"), `\ufeff${composed}`]) {
 			const { dataDir, releasesDir, ...set } = await setUp(t);
-			await set.restore(encryptedArchive(by), { passphrase: typed });
+			await set.restore(encryptedArchive(composed), { passphrase: typed });
 			await requireRestored(dataDir, releasesDir);
 		}
 	});
