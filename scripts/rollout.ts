@@ -8,22 +8,17 @@ import {
 	type Preview,
 	planWords,
 	previewWords,
+	type RolloutAction,
 	type RolloutHead,
 	stateText,
 	updatableCount,
 } from "../gateway/api/client/rollout.js";
-import {
-	makePlan,
-	makeRolloutId,
-	type PlanOptions,
-	type RequestedPlan,
-} from "../gateway/api/client/rollout-plan.js";
+import { defaultOptions, makePlan, makeRolloutId, type RequestedPlan } from "../gateway/api/client/rollout-plan.js";
 import { plural } from "../gateway/api/client/words.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { print, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
-import { act, previewOf } from "./rollout/requests.js";
 import { exitCodes, resumeHint, watch } from "./rollout/watch.js";
 
 const usage = `Usage: npm run rollout -- 1.4.0 --model dev-1 [options]
@@ -39,17 +34,11 @@ Up to 20 devices in --devices are updated one after another until one fails.
   --channel beta            latest release of a channel, instead of a version
   --model, --tags, --all    devices of a model, with tags, or both; or all devices
   --standing                include devices that join later or return with an older version, and with --channel each later
-                            release, until --cancel or --deadline; shows the progress of the current devices
+                            release, until --cancel; shows the progress of the current devices
   --canary 5|5%|0           devices in the first group; 0 for none
-  --canary-failures 2|10%   failures that pause the first group
   --concurrency 20          devices updated at the same time
-  --max-failures 10%|3      failures that pause the rest
   --approval                require --approve before the rest
   --soak 180                soak time in seconds before a device counts as updated
-  --attempts 2              attempts per device after lost connections
-  --starts-at, --deadline   such as 2026-11-22T20:00, in local time
-  --window 22:00-05:30      daily period in which updates may start, in local time; with --days mon,tue only on these days
-  --allow-downgrade
   --yes                     start without confirmation
   --gateway                 default http://127.0.0.1:8080
 
@@ -69,17 +58,9 @@ const options = {
 	standing: flag,
 	devices: text,
 	canary: text,
-	"canary-failures": text,
 	concurrency: text,
-	"max-failures": text,
 	approval: flag,
 	soak: text,
-	attempts: text,
-	"starts-at": text,
-	deadline: text,
-	window: text,
-	days: text,
-	"allow-downgrade": flag,
 	yes: flag,
 	gateway: gatewayOption,
 	list: flag,
@@ -115,7 +96,7 @@ async function run(words: readonly string[]): Promise<void> {
 	if (action) return show(await act(gateway, values[action], action));
 	if (values.watch) return watchToEnd(gateway, values.watch);
 	const plan = planOf(version === undefined ? { channel: values.channel } : { version }, values);
-	const preview = await previewOf(gateway, plan);
+	const preview = await gateway.request("POST /api/rollouts/preview", { body: plan });
 	console.log(printableLines(`${previewWords(preview)}.\nPlan: ${planWords(preview.plan, Date.now())}.`));
 	if (!values.yes && !(await confirm(question(preview)))) return console.log("Canceled.");
 	const id = makeRolloutId((values.standing && values.channel) || preview.plan.firmware.version);
@@ -137,23 +118,8 @@ function planOf(firmware: RequestedPlan["firmware"], values: Values): RequestedP
 		throw new UsageError("Specify the devices with --model, --tags, --all or --devices.");
 	const ofKind = values.all ? ({ all: true } as const) : { ...(model && { model }), ...(tags && { tags }) };
 	const target = values.devices === "" ? ofKind : { devices: values.devices.split(",") };
-	const [from = "", to = ""] = values.window.split("-");
-	const chosen: PlanOptions = {
-		canary: values.canary,
-		canaryFailures: values["canary-failures"],
-		maxFailures: values["max-failures"],
-		concurrency: values.concurrency,
-		approval: values.approval,
-		soakSeconds: values.soak,
-		attempts: values.attempts,
-		startsAt: values["starts-at"],
-		deadline: values.deadline,
-		from,
-		to,
-		days: values.days === "" ? [] : values.days.split(","),
-		allowDowngrade: values["allow-downgrade"],
-		standing: values.standing,
-	};
+	const { canary, concurrency, approval, soak: soakSeconds, standing } = values;
+	const chosen = { ...defaultOptions, canary, concurrency, approval, soakSeconds, standing };
 	return makePlan(firmware, target, chosen);
 }
 
@@ -178,6 +144,12 @@ async function watchToEnd(gateway: GatewayClient, id: string): Promise<void> {
 	process.once("SIGINT", stop);
 	process.exitCode = await watch(gateway, id);
 	process.removeListener("SIGINT", stop);
+}
+
+/** Changes a rollout. A retry also resumes a rollout that was paused by failures. */
+async function act(gateway: GatewayClient, id: string, action: RolloutAction): Promise<RolloutHead> {
+	const next = await gateway.request(`POST /api/rollouts/:id/${action}`, { params: { id } });
+	return action === "retry" && next.pausedBecause === "failures" ? act(gateway, id, "resume") : next;
 }
 
 async function list(gateway: GatewayClient): Promise<void> {

@@ -1,4 +1,4 @@
-/** Shows the progress of a rollout until its end: one updating line on a terminal, otherwise a line per step. */
+/** Prints the progress of a rollout until its end, a line per step. */
 
 import { setTimeout } from "node:timers/promises";
 import { Rejection } from "../../gateway/api/client/request.js";
@@ -14,8 +14,7 @@ import {
 } from "../../gateway/api/client/rollout.js";
 import { sentence } from "../../gateway/api/client/words.js";
 import { deviceWords, isOver } from "../../gateway/api/statuses.js";
-import { cutText } from "../../gateway/api/text.js";
-import { printable } from "../../gateway/telemetry/printable.js";
+import { print } from "../command-line/command.js";
 import type { GatewayClient } from "../command-line/gateway-client.js";
 
 export const exitCodes = {
@@ -27,27 +26,24 @@ export const exitCodes = {
 } as const;
 
 const intervalMs = 1_000;
-const barLength = 24;
-const shortestBar = 6;
 
 /** @returns the exit code @throws Rejection for an unknown rollout, or if the gateway is unreachable at the start */
 export async function watch(gateway: GatewayClient, id: string): Promise<number> {
-	const line = new ProgressLine();
 	const printed = new Set<string>();
+	const printOnce = (line: string) => {
+		if (!printed.has(line)) print(line);
+		printed.add(line);
+	};
+	let step = "";
 	let rollout = await read(gateway, id);
 	for (;;) {
-		for (const note of [...(await problemsOf(gateway, rollout)), ...approvalOf(rollout)]) {
-			if (!printed.has(note)) line.print(note);
-			printed.add(note);
-		}
-		line.show(progressOf(rollout), stepOf(rollout));
+		for (const note of [...(await problemsOf(gateway, rollout)), ...approvalOf(rollout)]) printOnce(note);
+		if (step !== stepOf(rollout)) print(progressOf(rollout));
+		step = stepOf(rollout);
 		const code = exitCodeOf(rollout);
-		if (code !== undefined) {
-			line.end();
-			if (code === exitCodes.stopped[0]) console.log(continueHint(rollout));
-			return code;
-		}
-		rollout = await reload(gateway, id, line);
+		if (code === exitCodes.stopped[0]) print(continueHint(rollout));
+		if (code !== undefined) return code;
+		rollout = await reload(gateway, id, printOnce);
 	}
 }
 
@@ -74,33 +70,30 @@ function read(gateway: GatewayClient, id: string): Promise<Rollout> {
 }
 
 /** Reloads the rollout, and retries while the gateway is unreachable, since it may be restarting. */
-async function reload(gateway: GatewayClient, id: string, line: ProgressLine): Promise<Rollout> {
+async function reload(
+	gateway: GatewayClient,
+	id: string,
+	onUnreachable: (sentence: string) => void,
+): Promise<Rollout> {
 	for (;;) {
 		await setTimeout(intervalMs);
 		try {
 			return await read(gateway, id);
 		} catch (error) {
 			if (!(error instanceof Rejection && error.status === 0)) throw error;
-			line.show(`${error.message} Retrying.`, "away");
+			onUnreachable(`${error.message} Retrying.`);
 		}
 	}
 }
 
-/** Progress line: "Running  [######------]  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 waiting". */
+/** Progress: "Running, group 1 of 2  34 %  1 runs 1.4.0 (watched for another 2 min 40 s), 2 failed, 139 waiting". */
 function progressOf(rollout: Rollout): string {
 	const { counts, groups, group } = rollout;
-	const percent = percentOf(counts);
 	const place = groups.length > 1 && !isOver(rollout) ? `, group ${group + 1} of ${groups.length}` : "";
-	const state = `${stateText(rollout)}${place}  `;
-	const rest = `${percent} %  ${devicesOf(rollout)}`;
-	const room = columnsOf(process.stdout) - state.length - rest.length - "[]  ".length - 1;
-	const length = Math.min(barLength, room);
-	const done = Math.round((percent * length) / 100);
-	const bar = length < shortestBar ? "" : `[${"#".repeat(done)}${"-".repeat(length - done)}]  `;
-	return `${state}${bar}${rest}`;
+	return `${stateText(rollout)}${place}  ${percentOf(counts)} %  ${devicesOf(rollout)}`;
 }
 
-/** Device counts, with the longest wait first, since a narrow terminal cuts the end of the line. */
+/** Device counts, with the longest wait first. */
 function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
 	if (soakSecondsLeft === null) return countWords(counts);
 	const { soaking } = counts;
@@ -108,12 +101,7 @@ function devicesOf({ counts, version, soakSecondsLeft }: Rollout): string {
 	return [watched, countWords({ ...counts, soaking: 0 })].filter(Boolean).join(", ");
 }
 
-/** Width of a terminal; unlimited for a file. */
-function columnsOf({ isTTY, columns }: NodeJS.WriteStream): number {
-	return isTTY ? columns || 80 : Number.POSITIVE_INFINITY;
-}
-
-/** Key of a step; without a terminal, a line is printed when it changes: state, group, progress in tenths, and soaking. */
+/** Key of a step: state, group, progress in tenths, and soaking. */
 function stepOf({ status, pausedBecause, group, counts }: Rollout): string {
 	return `${status} ${pausedBecause} ${group} ${Math.floor(percentOf(counts) / 10)} ${counts.soaking > 0}`;
 }
@@ -134,34 +122,4 @@ function continueHint({ id }: Rollout): string {
 
 export function resumeHint(id: string): string {
 	return `Show it with npm run rollout -- --watch ${id}, or change it with --pause, --resume, --approve, --cancel or --retry.`;
-}
-
-/** Updating last line of a terminal; in a file, a line per step. */
-class ProgressLine {
-	#line = "";
-	#step = "";
-
-	/** Prints a permanent line above the progress line. */
-	print(note: string): void {
-		const text = printable(note);
-		if (!process.stdout.isTTY) return console.log(text);
-		process.stdout.write(`\r\x1b[K${text}\n`);
-		this.#draw();
-	}
-
-	/** Shows the progress. @param step key; a file gets a line only when it changes */
-	show(line: string, step: string): void {
-		this.#line = printable(line);
-		if (process.stdout.isTTY) this.#draw();
-		else if (step !== this.#step) console.log(this.#line);
-		this.#step = step;
-	}
-
-	end(): void {
-		if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${this.#line}\n`);
-	}
-
-	#draw(): void {
-		process.stdout.write(`\r\x1b[K${cutText(this.#line, columnsOf(process.stdout) - 1)}`);
-	}
 }

@@ -30,8 +30,8 @@ const extensionParts: Readonly<Record<string, readonly string[]>> = {
 	rollouts: [
 		...browser("rollout"),
 		...system("backup"),
-		...scripts("rollout"),
-		...["test/gateway/replacement", "test/scripts/rollout.long.test.ts"],
+		...["scripts/rollout.ts", "scripts/rollout", "test/scripts/rollout.long.test.ts"],
+		"test/gateway/replacement",
 		"test/gateway/cluster/shared-rollouts.test.ts",
 	],
 	announcements: [
