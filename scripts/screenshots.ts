@@ -51,17 +51,6 @@ const views = [
 	{ name: "add", view: "#/add", ready: "main form button" },
 	{ name: "settings", view: "#/settings", ready: "main button" },
 ] as const;
-/** Views with many more devices. */
-const largeViews = [
-	{ name: "fleet-300", view: "#/?view=list", ready: ".tile.room" },
-	{ name: "room-300", view: "#/rooms/Kitchen", ready: ".device-row" },
-	{ name: "selection-300", view: "#/?search=speaker&sort=room&view=table", ready: ".table-body tr" },
-	{ name: "firmware-300", view: "#/firmware", ready: "main button" },
-	{ name: "settings-300", view: "#/settings/devices", ready: "main button" },
-] as const;
-const largeFleet = 300;
-const rooms = ["Kitchen", "Lobby", "Meeting room 2", "Workshop"];
-
 const led = (preset: LedPreset) => ({
 	"peripherals.led_ring.state_id": stateOfPreset[preset],
 	"peripherals.led_ring.state_name": preset,
@@ -202,9 +191,9 @@ async function run(words: readonly string[]): Promise<void> {
 		for (const schedule of schedules) await send(url, "POST", "schedules", schedule);
 		for (const hours of quietHours) await send(url, "PUT", "quiet-hours", hours);
 		await updateSome(url, fleet);
-		await shootAll({ browser, url }, views, watched);
-		fleet.push(...(await connectMore(url, largeFleet - fleet.length)));
-		await shootAll({ browser, url }, largeViews);
+		await mkdir(folder, { recursive: true });
+		for (const view of views)
+			for (const format of Object.keys(formats)) await shoot({ browser, url }, view, format, watched);
 		for (const device of fleet) device.close();
 	} finally {
 		await browser.close();
@@ -223,26 +212,6 @@ async function label(url: string, deviceId: string, texts: object): Promise<void
 async function send(url: string, method: string, path: string, body: object): Promise<void> {
 	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
 	await fetch(`${url}/api/${path}`, { method, headers, body: JSON.stringify(body) });
-}
-
-/** Devices of several versions, some with a name and a room, some of them away. */
-async function connectMore(url: string, count: number): Promise<readonly ScriptedDevice[]> {
-	const connect = async (_: unknown, index: number) => {
-		const model: Model = index % 3 === 0 ? "PROTO-1" : "DEV-1";
-		const serial = ((index * 7919 + 0x4003) % 0xffffff).toString(16).padStart(6, "0");
-		const deviceId = `${model.toLowerCase()}-${serial}`;
-		const version = ["1.4.0", "1.4.0", "1.4.0", "1.3.2", "1.5.0-rc.1"][index % 5] ?? "";
-		const report = {
-			"network.wifi_rssi": -46 - ((index * 7) % 40),
-			"peripherals.audio.volume": (index * 13) % 101,
-			"health.safe_mode": index % 97 === 5,
-		};
-		const device = await new ScriptedDevice({ url, deviceId, model, version, report }).connect();
-		if (index % 4 === 1) await label(url, deviceId, { name: `Speaker ${index}`, room: rooms[index % 11] });
-		if (index % 25 === 7) device.close();
-		return device;
-	};
-	return Promise.all(Array.from({ length: count }, connect));
 }
 
 async function addReleases(releasesDir: string): Promise<void> {
@@ -280,17 +249,7 @@ interface Dashboard {
 	readonly browser: Browser;
 	readonly url: string;
 }
-type View = (typeof views | typeof largeViews)[number];
-
-async function shootAll(
-	dashboard: Dashboard,
-	views: readonly View[],
-	device?: ScriptedDevice,
-): Promise<void> {
-	await mkdir(folder, { recursive: true });
-	for (const view of views)
-		for (const format of Object.keys(formats)) await shoot(dashboard, view, format, device);
-}
+type View = (typeof views)[number];
 
 async function shoot(
 	{ browser, url }: Dashboard,
@@ -307,11 +266,6 @@ async function shoot(
 	await page.locator(ready).first().waitFor();
 	if (device && view.includes(device.deviceId)) device.report();
 	if (view.includes(crashed)) await page.getByText("Stack and last lines").click();
-	if (name === "selection-300") {
-		await page.locator(".table-body .select-box").first().click();
-		await page.locator(".selection").getByRole("button", { name: "More", exact: true }).click();
-		await page.getByRole("button", { name: /^Select [\d,]+ more$/ }).click();
-	}
 	await page.waitForTimeout(700);
 	await page.screenshot({ path: join(folder, `${name}-${format}.png`) });
 	await context.close();
