@@ -85,7 +85,6 @@ async function run(words: readonly string[]): Promise<void> {
 
 	const gatewayUrl = `${settings.tls ? "wss" : "ws"}://127.0.0.1:${port}/device`;
 	try {
-		await releases.makeFirst();
 		for (const model of models)
 			devices.push(
 				await startDevice(model, settings.dataDir, { gateway: gatewayUrl, token: gateway.tokens.device }),

@@ -6,7 +6,6 @@ import { parseVersion } from "../../gateway/api/channels.js";
 import type { ReleaseKeys } from "../../gateway/firmware/release-keys.js";
 import { RequestError } from "../../gateway/problem.js";
 import { packageVersion } from "../command-line/project.js";
-import { formatReleaseKeys } from "../command-line/release-keys.js";
 import { addRelease, readCatalog } from "../release/folder.js";
 import { makeVirtualImages } from "../release/images.js";
 
@@ -28,12 +27,6 @@ export class DemoReleases {
 		this.#options = options;
 	}
 
-	/** Builds a release newer than the demo's devices if the folder is empty, so that an update is available. */
-	async makeFirst(): Promise<void> {
-		const { releases } = await readCatalog(this.#options.releasesDir);
-		if (releases.length === 0) await this.#add(inc(packageVersion(), "patch") ?? packageVersion());
-	}
-
 	/** Next minor version after all known ones. @throws ReleaseError if the catalog cannot be read */
 	async next(): Promise<string> {
 		const { releasesDir, running } = this.#options;
@@ -53,25 +46,19 @@ export class DemoReleases {
 	}
 
 	async #makeNext(): Promise<string> {
+		const { releasesDir, releaseKeys } = this.#options;
 		try {
 			const version = await this.next();
-			if (this.#options.releaseKeys.length > 0)
+			if (releaseKeys.length > 0)
 				throw new Error(
 					`RELEASE_KEYS is set, so devices require signed firmware. Use npm run release -- ${version} --allow-dirty --key …`,
 				);
-			await this.#add(version);
+			const now = new Date();
+			const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000));
+			await addRelease(releasesDir, { version, date: now.toISOString().slice(0, 10), notes, images });
 			return version;
 		} catch (error) {
 			throw new RequestError(422, `Building the release failed: ${messageOf(error)}`);
 		}
-	}
-
-	async #add(version: string): Promise<void> {
-		const { releasesDir, releaseKeys } = this.#options;
-		const now = new Date();
-		const buildTime = Math.floor(now.getTime() / 1000);
-		const images = await makeVirtualImages(version, buildTime, formatReleaseKeys(releaseKeys));
-		const date = now.toISOString().slice(0, 10);
-		await addRelease(releasesDir, { version, date, notes, images });
 	}
 }

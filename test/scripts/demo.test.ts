@@ -24,7 +24,6 @@ async function setUp(t: TestContext, options: Partial<DemoReleasesOptions> = {})
 test("the next version of the demo is higher than any release and any device's version", async (t) => {
 	const running = ["1.0.0"];
 	const { releases, add } = await setUp(t, { running: () => running });
-	await releases.makeFirst();
 	assert.equal(await releases.next(), "1.1.0");
 	await add("1.1.0");
 	assert.equal(await releases.next(), "1.2.0");
@@ -34,17 +33,6 @@ test("the next version of the demo is higher than any release and any device's v
 	assert.equal(await releases.next(), "1.12.0");
 	running.push("2.3.0");
 	assert.equal(await releases.next(), "2.4.0");
-});
-
-test("the demo makes a first release only if there is none", async (t) => {
-	const { releases, versions } = await setUp(t);
-	await releases.makeFirst();
-	await releases.makeFirst();
-	assert.deepEqual(await versions(), ["1.0.1"]);
-	const other = await setUp(t);
-	await other.add("0.9.0");
-	await other.releases.makeFirst();
-	assert.deepEqual(await other.versions(), ["0.9.0"]);
 });
 
 test("two simultaneous requests for a release return the same one", async (t) => {

@@ -11,7 +11,6 @@ import { Slider } from "../../../gateway/dashboard/page/parts/slider.js";
 import { HearIt } from "./hear-it.js";
 import { HoldButton } from "./hold-button.js";
 import { useInputs } from "./inputs.js";
-import { LevelMeter } from "./level-meter.js";
 import { MakeAndInstall } from "./make-and-install.js";
 import { demo } from "./requests.js";
 import { Speaker } from "./speaker.js";
@@ -29,9 +28,8 @@ const usualRssi = -48;
 const initialState: BoardState = {
 	inputs: { pressed: [], light: 0, isTouched: false, rssi: usualRssi },
 	ring: "",
-	gain: 0,
 	next: "",
-	sound: null,
+	isPlaying: false,
 	expect: () => {},
 };
 
@@ -41,7 +39,7 @@ const speaker = new Speaker();
 export function Board({ entry }: { entry: Entry }) {
 	const path = `api/demo/devices/${encodeURIComponent(entry.key)}`;
 	const state = useBoard(path, speaker);
-	const { inputs, ring, gain, sound, next, expect } = state ?? initialState;
+	const { inputs, ring, isPlaying, next, expect } = state ?? initialState;
 	const isOn = state !== undefined;
 	const isVirtual = entry.chip === "virtual";
 	const { send, problem } = useInputs(entry.key, isOn);
@@ -126,8 +124,7 @@ export function Board({ entry }: { entry: Entry }) {
 				</div>
 				<div class="board-part">
 					<h3>Speaker</h3>
-					<LevelMeter sound={sound} gain={gain} />
-					<SpeakerText isPlaying={sound !== null} volume={entry.state?.peripherals.audio.volume ?? 0} />
+					<SpeakerText isPlaying={isPlaying} volume={entry.state?.peripherals.audio.volume ?? 0} />
 					<HearIt speaker={speaker} />
 				</div>
 				{isVirtual && <MakeAndInstall entry={entry} next={next} />}
@@ -160,6 +157,5 @@ function LedRing({ colors }: { colors: readonly string[] }) {
 }
 
 function SpeakerText({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {
-	const words = volume === 0 ? "Playing at volume 0" : `Playing at volume ${volume}`;
-	return <p role="status">{isPlaying ? words : "Silent"}</p>;
+	return <p role="status">{isPlaying ? `Playing at volume ${volume}` : "Silent"}</p>;
 }

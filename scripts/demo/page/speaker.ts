@@ -3,13 +3,6 @@
 /** Fade time similar to that of the codec, to avoid clicks. */
 const fadeSeconds = 0.01;
 
-export interface Heard {
-	/** Samples from -1 to 1. */
-	readonly samples: Float32Array<ArrayBuffer>;
-	/** In hertz. */
-	readonly sampleRate: number;
-}
-
 export class Speaker {
 	#context: AudioContext | undefined;
 	#volume: GainNode | undefined;
@@ -46,7 +39,8 @@ export class Speaker {
 		if (this.#context) this.#volume?.gain.setTargetAtTime(gain, this.#context.currentTime, fadeSeconds);
 	}
 
-	play({ samples, sampleRate }: Heard): void {
+	/** @param samples from -1 to 1 @param sampleRate in hertz */
+	play(samples: Float32Array<ArrayBuffer>, sampleRate: number): void {
 		this.stop();
 		if (!this.#context) return;
 		this.#sampleRate = sampleRate;

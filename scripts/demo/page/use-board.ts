@@ -3,11 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { useIsLive } from "../../../gateway/dashboard/page/app/hooks.js";
 import type { BoardEvents } from "../messages.js";
-import { decodeSamples, type Heard, type Speaker } from "./speaker.js";
+import { decodeSamples, type Speaker } from "./speaker.js";
 
-interface Streamed extends Omit<BoardEvents, "sound" | "more"> {
-	/** Playing sound; null when silent. */
-	readonly sound: Heard | null;
+interface Streamed extends Pick<BoardEvents, "inputs" | "ring" | "next"> {
+	readonly isPlaying: boolean;
 }
 
 export interface BoardState extends Streamed {
@@ -38,21 +37,13 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 			on("next", (next) => add({ next }));
 			on("gain", (gain) => {
 				speaker.gain = gain;
-				add({ gain });
 			});
-			on("sound", (played) => {
-				const sound = played && { samples: decodeSamples(played.samples), sampleRate: played.sampleRate };
-				if (sound) speaker.play(sound);
+			on("sound", (sound) => {
+				if (sound) speaker.play(decodeSamples(sound.samples), sound.sampleRate);
 				else speaker.stop();
-				add({ sound });
+				add({ isPlaying: sound !== null });
 			});
-			on("more", (more) => {
-				const samples = decodeSamples(more);
-				speaker.append(samples);
-				// The silence after a chime does not replace its samples in the meter.
-				if (samples.some((sample) => sample !== 0))
-					setBoard(({ sound, ...known }) => ({ ...known, sound: sound ? { ...sound, samples } : null }));
-			});
+			on("more", (more) => speaker.append(decodeSamples(more)));
 			stream.addEventListener("error", () => {
 				speaker.stop();
 				setBoard({});
@@ -70,9 +61,9 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 			close();
 		};
 	}, [path, speaker, isLive]);
-	const { inputs, ring, gain, next, sound = null } = board;
-	if (!inputs || ring === undefined || gain === undefined || next === undefined) return undefined;
+	const { inputs, ring, next, isPlaying = false } = board;
+	if (!inputs || ring === undefined || next === undefined) return undefined;
 	const expect: BoardState["expect"] = (changed) =>
 		setBoard((known) => ({ ...known, ...(known.inputs && { inputs: { ...known.inputs, ...changed } }) }));
-	return { inputs, ring, gain, next, sound, expect };
+	return { inputs, ring, next, isPlaying, expect };
 }
