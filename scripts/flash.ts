@@ -39,11 +39,11 @@ async function run(words: readonly string[]): Promise<void> {
 			),
 	});
 	console.log(`${model} ${version} installed. Waiting for the board to connect to its gateway:`);
-	const { isConnected, text } = await watchFirstStart({
+	const isConnected = await watchFirstStart({
 		path: port,
 		timeoutMs: joinMs,
 		onLine: (line) => print(`  ${line}`),
 	});
-	print(text);
-	if (!isConnected) process.exitCode = 1;
+	if (isConnected) console.log("Connected to the gateway.");
+	else throw new Error("Not connected to a gateway. See Troubleshooting in hosts/README.md.");
 }

@@ -5,7 +5,6 @@ import { createHmac } from "node:crypto";
 import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { decode, encode } from "dns-packet";
-import { FirstStart } from "../../../scripts/boards/first-start.js";
 import { waitUntil } from "../../support/eventually.js";
 import { freePort, listen } from "../../support/ports.js";
 import { powerOn, runScriptedGateway, type ScriptedGateway } from "../../support/scripted-gateway.js";
@@ -130,9 +129,7 @@ describe("device without a gateway address", () => {
 		}
 		const pauses = sentAt.slice(1).map((at, index) => at - (sentAt[index] ?? 0));
 		assert.deepEqual(pauses.slice(1), [2, 4, 8, 16, 32, 60, 60]);
-		const first = new FirstStart("/dev/ttyACM0");
-		for (const line of traced.join("").split("\n")) first.addLine(line);
-		assert.match(first.outcome.text, /^Wi-Fi connected, but no gateway found\. /);
+		assert.match(traced.join(""), /^discovery: no gateway in this network/m);
 		assert.equal(device.setting("gateway"), undefined);
 	});
 
