@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { headBytes, ownDescriptor, readText } from "../../device/protocol/image.js";
 import type { Model } from "../../device/protocol/schema.js";
-import { findProgram, thisMachine } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
 import { build, type ModdableSdk } from "../moddable/sdk.js";
 import { findUnlinkedSources } from "./link-map.js";
@@ -70,7 +69,6 @@ export function workFolder(outputFolder: string, host: string): string {
  */
 export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 	const { sdk, model, host = boardOf(model), version, releaseKeys, outputFolder, onOutput } = options;
-	discardOutputOfOtherTools(options);
 	const image = join(binFolder(outputFolder, host), "xs_esp32.bin");
 	const map = join(binFolder(outputFolder, host), "xs_esp32.map");
 	// mcconfig may succeed without replacing them. Its makefile lacks the dependency of the last one on the version.
@@ -98,22 +96,6 @@ export async function buildBoard(options: BoardBuildOptions): Promise<string> {
 		);
 	requireAllLinked(join(workFolder(outputFolder, host), "makefile"), map);
 	return image;
-}
-
-/** Deletes output that contains the paths of tools which have moved since. */
-function discardOutputOfOtherTools(options: BoardBuildOptions): void {
-	const { sdk, outputFolder, onOutput = (text) => void process.stdout.write(text) } = options;
-	const { IDF_PATH = "", IDF_PYTHON_ENV_PATH = "" } = sdk.environment;
-	const compiler = findProgram(thisMachine(sdk.environment), "xtensa-esp32s3-elf-gcc") ?? "";
-	const tools = [sdk.folder, IDF_PATH, IDF_PYTHON_ENV_PATH, compiler].join("\n");
-	const file = join(outputFolder, "tools.txt");
-	if (existsSync(file) && readFileSync(file, "utf8") === tools) return;
-	for (const folder of ["bin", "tmp"].map((name) => join(outputFolder, name)).filter(existsSync)) {
-		onOutput(`Deleting ${folder}, which was built with tools in other folders.\n`);
-		rmSync(folder, { recursive: true });
-	}
-	mkdirSync(outputFolder, { recursive: true });
-	writeFileSync(file, tools);
 }
 
 /** @throws Error that names C sources which are missing in the image */

@@ -215,22 +215,6 @@ describe("build for a board", posix, () => {
 		await assert.rejects(buildBoard({ ...common, sdk, releaseKeys: others }), /without the release keys/);
 	});
 
-	test("starts from nothing with tools in other folders, which its output contains", async () => {
-		const leftover = join(outputFolder, "tmp", "leftover");
-		const { sdk } = sdkWith(imageOf("DEV-1", "1.2.3"));
-		await buildBoard({ ...common, sdk });
-		writeFileSync(leftover, "");
-		await buildBoard({ ...common, sdk });
-		assert.ok(existsSync(leftover), "deleted");
-		let output = "";
-		const onOutput = (text: string) => {
-			output += text;
-		};
-		await buildBoard({ ...common, sdk: sdkWith(imageOf("DEV-1", "1.2.3")).sdk, onOutput });
-		assert.ok(!existsSync(leftover), "kept");
-		assert.match(output, /Deleting \S+tmp, which was built with tools in other folders/);
-	});
-
 	test("rejects an image without a C source of the manifests, and names it", async () => {
 		const source = join(projectFolder, "hosts", "esp32", "orphan.c");
 		for (const [more, message] of [
