@@ -22,14 +22,7 @@ import {
 	uplinkDescriptions,
 } from "./descriptions.js";
 import { monitorExamples, uplinkExamples } from "./examples.js";
-import {
-	type Json,
-	type JsonObject,
-	jsonSchemaByModel,
-	jsonSchemaOf,
-	propertiesOf,
-	schemaRef,
-} from "./json-schema.js";
+import { type Json, type JsonObject, jsonSchemaOf, propertiesOf, schemaRef } from "./json-schema.js";
 import { monitorFrames } from "./monitor-frames.js";
 
 const { maxFrameBytes, maxMonitorFrameBytes } = socketLimits;
@@ -176,12 +169,7 @@ function deviceMessages(): Messages {
 			action: "receive",
 			description: uplinkDescriptions[name],
 			example: uplinkExamples[name],
-			schema:
-				name === "state_report"
-					? jsonSchemaByModel(uplinks[name], (model) => ({
-							properties: { system: { properties: { model: { const: model } } } },
-						}))
-					: jsonSchemaOf(uplinks[name]),
+			schema: jsonSchemaOf(uplinks[name]),
 		};
 	return all;
 }
