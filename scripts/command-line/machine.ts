@@ -1,7 +1,7 @@
 /** Abstraction of a computer for checks of tools: its files, programs and ports. Tests simulate it. */
 
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -26,8 +26,6 @@ export interface Machine {
 	isOpen(path: string): boolean;
 	/** Runs a program. @returns its output; undefined after a failure */
 	run(program: string, words: readonly string[]): string | undefined;
-	/** Free disk space in bytes; undefined if unknown. */
-	freeBytes(folder: string): number | undefined;
 	/** Whether a program listens on a port of 127.0.0.1. */
 	isListening(port: number): Promise<boolean>;
 	/** Fetches a body; undefined without a successful response. */
@@ -76,11 +74,6 @@ export function thisMachine(environment: NodeJS.ProcessEnv = process.env): Machi
 			const { status, stdout } = spawnSync(program, words, { encoding: "utf8", env: environment });
 			return status === 0 ? stdout : undefined;
 		},
-		freeBytes: (folder) =>
-			orUndefined(() => {
-				const { bavail, bsize } = statfsSync(folder);
-				return bavail * bsize;
-			}),
 		isListening: (port) =>
 			new Promise((resolve) => {
 				const socket = connect(port, "127.0.0.1");

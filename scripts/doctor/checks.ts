@@ -32,14 +32,12 @@ interface Check {
 const oldestNode = 20;
 /** Node 20 reached its end of life in April 2026 (https://github.com/nodejs/release). */
 const oldestMaintainedNode = 22;
-const megabyte = 1024 * 1024;
 
 export const checks: readonly Check[] = [
 	{ name: "Node", purposes, run: checkNode },
 	{ name: "packages", purposes, run: findTypeScript },
 	{ name: "C compiler", purposes: ["demo", "simulator"], run: systemProgram("cc") },
 	{ name: "make", purposes, run: systemProgram("make") },
-	{ name: "XS engine", purposes: ["demo"], isOptional: true, run: checkEngine },
 	{ name: "port", purposes: ["demo"], run: checkPort },
 	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, run: checkGateway },
 	{ name: "project", purposes: ["simulator", "board"], run: findProject },
@@ -53,9 +51,7 @@ export const checks: readonly Check[] = [
 	{ name: "CMake", purposes: ["board"], run: builder("cmake", "cmake") },
 	{ name: "Ninja", purposes: ["board"], run: builder("ninja", "ninja-build") },
 	{ name: "serial port", purposes: ["board"], run: checkSerialPort },
-	{ name: "disk", purposes, run: checkSpace },
 	{ name: "QEMU", purposes: [], isOptional: true, run: findQemu },
-	{ name: "Chromium", purposes: [], isOptional: true, run: checkChromium },
 ];
 
 function checkNode({ nodeVersion }: Machine): Finding {
@@ -102,13 +98,6 @@ function builder(name: string, debianName: string): (machine: Machine) => Findin
 		if (machine.platform === "darwin") return `brew install ${name}`;
 		return `sudo apt-get install ${debianName}, or the equivalent of your system.`;
 	});
-}
-
-function checkEngine(machine: Machine): Finding {
-	const folder = pathsOf(machine).join(machine.project, ".cache", "virtual");
-	if (machine.list(folder).some((name) => /^machine-[0-9a-f]+$/.test(name)))
-		return { what: `compiled, ${folder}` };
-	return { problem: "Not compiled yet.", fix: "the first npm run demo compiles it in 10 to 30 seconds." };
 }
 
 const portOf = ({ environment }: Machine) => Number(environment.PORT || 8080);
@@ -189,26 +178,4 @@ function checkSerialPort(machine: Machine): Finding {
 	const wrong = ports.map((port) => findPort(machine, port)).find(isProblem);
 	const found = wrong ?? findPort(machine, ports[0]);
 	return isProblem(found) ? found : { what: ports.join(", ") };
-}
-
-function checkSpace(machine: Machine): Finding {
-	const free = machine.freeBytes(machine.project);
-	const needed = 500 * megabyte;
-	if (free === undefined) return { what: "unknown" };
-	const what = `${Math.floor(free / megabyte)} MB free`;
-	if (free >= needed) return { what };
-	return { isWrong: true, problem: `Only ${what}.`, fix: "free at least 500 MB for the build of a board." };
-}
-
-function checkChromium({ environment, isProgram, platform }: Machine): Finding {
-	const places =
-		platform === "darwin"
-			? ["Google Chrome", "Chromium"].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`)
-			: ["chromium", "chromium-browser", "google-chrome"].map((name) => `/usr/bin/${name}`);
-	const found = [environment.CHROMIUM ?? "", ...places].find((file) => file !== "" && isProgram(file));
-	if (found) return { what: found };
-	return {
-		problem: "Not found: browser tests are skipped.",
-		fix: "sudo apt-get install chromium, or set CHROMIUM.",
-	};
 }

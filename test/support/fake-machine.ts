@@ -12,13 +12,12 @@ export interface FakeMachineOptions {
 	readonly environment?: Readonly<Record<string, string>>;
 	/** File contents by path; a path that ends with `!` cannot be opened by this user. */
 	readonly files?: Readonly<Record<string, string>>;
-	readonly freeBytes?: number;
 	/** Responses on ports: a body, or undefined for a program that does not speak HTTP. */
 	readonly listening?: Readonly<Record<number, string | undefined>>;
 }
 
 export function fakeMachine(options: FakeMachineOptions = {}): Machine {
-	const { platform = "linux", files = {}, listening = {}, freeBytes = 1e12 } = options;
+	const { platform = "linux", files = {}, listening = {} } = options;
 	const isWindows = platform === "win32";
 	const { sep } = pathsOf({ platform });
 	const paths = Object.keys(files).map((path) => path.replace(/!$/, ""));
@@ -41,7 +40,6 @@ export function fakeMachine(options: FakeMachineOptions = {}): Machine {
 		isProgram: (path) => path in files,
 		isOpen: (path) => path in files,
 		run: (program) => files[program],
-		freeBytes: () => freeBytes,
 		isListening: async (port) => port in listening,
 		fetch: async (url) => listening[Number(new URL(url).port)],
 	};
