@@ -29,7 +29,6 @@ async function run(words: readonly string[]): Promise<void> {
 	const types = projects(projectFolder).map((folder) => ({
 		name: `tsc -p ${folder}`,
 		command: tool("tsc"),
-		// One line per error, so that duplicates are reported once.
 		words: ["-p", folder, "--pretty", "false", "--incremental", "--tsBuildInfoFile", buildInfo(folder)],
 	}));
 	const isDone = await runSteps(isTypesOnly ? types : [lint, ...types], (text) => console.log(text));

@@ -12,25 +12,13 @@ export interface Step {
 /** Maximum output in bytes; tsc may print an error per line. */
 const maxBuffer = 64 << 20;
 
-/**
- * @param print called with the name of each completed step, and its output if it failed, without problems that an earlier step
- * reported @returns whether all succeeded
- */
+/** @param print called with the name of each completed step, and its output if it failed @returns whether all succeeded */
 export async function runSteps(steps: readonly Step[], print: (text: string) => void): Promise<boolean> {
-	const reported = new Set<string>();
 	const outcomes = await Promise.all(
 		steps.map(async (step) => {
 			const output = await problemOf(step);
-			if (output === undefined) {
-				print(`✔ ${step.name}`);
-				return true;
-			}
-			// A problem is a line followed by indented lines.
-			const problems = output.trim().split(/\n(?=\S)/);
-			const others = problems.filter((problem) => !reported.has(problem.trim()));
-			for (const problem of others) reported.add(problem.trim());
-			print(`✘ ${step.name}${others.length === 0 ? ": see above" : `\n${others.join("\n")}`}`);
-			return false;
+			print(output === undefined ? `✔ ${step.name}` : `✘ ${step.name}\n${output.trim()}`);
+			return output === undefined;
 		}),
 	);
 	return outcomes.every((isDone) => isDone);

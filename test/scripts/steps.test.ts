@@ -25,22 +25,6 @@ test("runs and reports every step, even after a failure, and prints the output o
 	assert.match(text("fourth"), /^✘ fourth\n.*ENOENT/s);
 });
 
-test("reports a problem of several steps once", async () => {
-	const problem = "device/rules.ts(1,1): error TS1: wrong\n  since it is";
-	const failing = (name: string, ...problems: readonly string[]) =>
-		step(name, `console.log(${JSON.stringify(problems.join("\n"))}); process.exitCode = 1`);
-	const texts: string[] = [];
-	const print = (text: string) => texts.push(text);
-	await runSteps(
-		[failing("device", problem), failing("hosts", problem), failing("page", "other", problem)],
-		print,
-	);
-	const output = texts.join("\n");
-	assert.equal(output.split(problem).length, 2, output);
-	assert.match(output, /^✘ (device|hosts): see above$/m);
-	assert.match(output, /^✘ page\nother$/m);
-});
-
 test("succeeds if all steps succeed", async () => {
 	assert.equal(await runSteps([step("one", "")], () => {}), true);
 });
