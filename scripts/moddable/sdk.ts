@@ -16,9 +16,6 @@ import { projectFolder } from "../command-line/project.js";
 import { findLackingPath } from "./sdk-paths.js";
 import { installSdk, sdkVersion } from "./versions.js";
 
-/** First version with es2025, the target of the SDK's configuration. */
-const oldestTypeScript = 6;
-
 /** Operating system in the notation of mcconfig. */
 export type Desktop = "lin" | "mac" | "win";
 const desktops: Partial<Record<NodeJS.Platform, Desktop>> = { linux: "lin", darwin: "mac", win32: "win" };
@@ -120,14 +117,8 @@ function makeTools({ folder, desktop, tools }: Pick<ModdableSdk, "folder" | "des
 export function findTypeScript(machine: Machine): Found | ToolProblem {
 	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
 	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
-	const fix = "npm ci";
-	if (version === undefined) return { problem: "Packages not installed.", fix };
-	if (Number.parseInt(version, 10) >= oldestTypeScript) return { what: `TypeScript ${version}` };
-	return {
-		isWrong: true,
-		problem: `TypeScript in node_modules is ${version}; the Moddable SDK requires ${oldestTypeScript} or later.`,
-		fix,
-	};
+	if (version !== undefined) return { what: `TypeScript ${version}` };
+	return { problem: "Packages not installed.", fix: "npm ci" };
 }
 
 export interface BuildOptions {

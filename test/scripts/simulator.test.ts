@@ -6,12 +6,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import type { Model } from "../../device/protocol/schema.js";
-import { type Desktop, findTypeScript } from "../../scripts/moddable/sdk.js";
+import type { Desktop } from "../../scripts/moddable/sdk.js";
 import { sdkVersion } from "../../scripts/moddable/versions.js";
 import { claimFolder, type SimulatorFolder } from "../../scripts/simulator/folder.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { callCommand } from "../support/command-line.js";
-import { fakeMachine, sdkFiles } from "../support/fake-machine.js";
+import { sdkFiles } from "../support/fake-machine.js";
 
 const desktops: Readonly<Record<string, string>> = { darwin: "mac", win32: "win" };
 const desktop = desktops[process.platform] ?? "lin";
@@ -39,21 +39,6 @@ for (const name of ["token", "ssid", "gateway"])
 		assert.equal(code, 1);
 		assert.match(output, new RegExp(`^${name}= has no value\\. Omit it, or specify a value`));
 	});
-
-test("reports a missing or outdated TypeScript before the build", () => {
-	const project = "/home/ann/project";
-	const found = (files: Record<string, string>) => findTypeScript(fakeMachine({ project, files }));
-	const installed = (version: string) =>
-		found({ [`${project}/node_modules/typescript/package.json`]: JSON.stringify({ version }) });
-	assert.deepEqual(found({}), { problem: "Packages not installed.", fix: "npm ci" });
-	assert.deepEqual(found({ [`${project}/node_modules/typescript/package.json`]: '{"version": "5.9.3"}' }), {
-		isWrong: true,
-		problem: "TypeScript in node_modules is 5.9.3; the Moddable SDK requires 6 or later.",
-		fix: "npm ci",
-	});
-	for (const version of ["6.0.0-beta", "7.0.2", "10.1.0"])
-		assert.deepEqual(installed(version), { what: `TypeScript ${version}` });
-});
 
 test("two simulators of one model are two devices, and the first is the same the next time", async (t) => {
 	const parent = await temporaryDirectory(t);
