@@ -7,10 +7,10 @@ import { exitCodeOf } from "./command-line/child.js";
 import { print, runCommand } from "./command-line/command.js";
 import {
 	type DeviceSettings,
+	findToken,
 	modelNames,
 	parseGateway,
 	readAuthority,
-	tokenByDefault,
 } from "./command-line/device-settings.js";
 import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
@@ -121,7 +121,7 @@ function readArguments(words: readonly string[], problems: Problems) {
 	const { model, values, flags, isAnyVersion } = parseDeviceWords(words, known, problems);
 	for (const name of needed)
 		if (values[name] === "") problems.add(`${name}= has no value. Omit it, or specify a value.`);
-	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(tokenByDefault) } = values;
+	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(findToken) } = values;
 	if (gateway !== "") problems.attempt(() => parseGateway(gateway));
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : values.ca;
 	problems.markUsageErrors();

@@ -5,11 +5,11 @@ import type { Model } from "../../device/protocol/schema.js";
 import { isLoopback, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
 import {
 	type DeviceSettings,
+	findToken,
 	modelNames,
 	parseGateway,
 	readAuthority,
 	settingsOf,
-	tokenByDefault,
 } from "../command-line/device-settings.js";
 import type { Problems } from "../command-line/problems.js";
 import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
@@ -58,7 +58,7 @@ export function readArguments(words: readonly string[], problems: Problems): Fla
 function readSettings(values: Values, problems: Problems): DeviceSettings {
 	checkNetwork(values, problems);
 	const ca = checkGateway(values, problems);
-	const token = values.token || problems.attempt(tokenByDefault);
+	const token = values.token || problems.attempt(findToken);
 	const { port: _, ...given } = values;
 	return settingsOf({ ...given, token, ca });
 }

@@ -84,18 +84,6 @@ export function makeFlashImage(folder: string, settings: SettingsPartition): Uin
 	return flash;
 }
 
-/** Replaces the settings of a used flash, which also resets the volume. @throws Error if its partition table differs from this build */
-export function withSettings(flash: Uint8Array, folder: string, settings: SettingsPartition): Uint8Array {
-	const table = readFileSync(join(folder, "partition-table.bin"));
-	if (!table.equals(flash.subarray(partitionTableOffset, partitionTableOffset + table.byteLength)))
-		throw new Error(
-			"The partition table of the kept flash differs from this version. Start again without keep.",
-		);
-	const changed = Uint8Array.from(flash);
-	changed.set(settings.bytes, settings.offset);
-	return changed;
-}
-
 export function partitionNamed(name: string): Partition {
 	const partition = readPartitions(readFileSync(partitionsFile, "utf8")).find(
 		(candidate) => candidate.name === name,

@@ -56,12 +56,3 @@ function readCertificate(file: string): X509Certificate {
 export function findToken(): string {
 	return findGatewayToken("device");
 }
-
-/** Returns the default of token=. @throws Error if there is none */
-export function tokenByDefault(): string {
-	try {
-		return findToken();
-	} catch (error) {
-		throw new Error(`Specify token=…, since ${messageOf(error).replace(/\.$/, "")}.`);
-	}
-}

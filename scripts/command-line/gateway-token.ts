@@ -21,6 +21,6 @@ export function findGatewayToken(role: "device" | "monitor"): string {
 		// No gateway was started with this data folder.
 	}
 	throw new Error(
-		`no ${role} token was found. Set ${variable}, or set DATA_DIR to the data folder of a gateway, or start one (npm start), which creates ${file}`,
+		`No ${role} token found. Set ${variable}, or set DATA_DIR to the data folder of a gateway, or start one (npm start), which creates ${file}.`,
 	);
 }

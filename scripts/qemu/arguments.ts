@@ -7,11 +7,11 @@ import { inputExamples } from "../../hosts/virtual/node/input.js";
 import {
 	authorityMissing,
 	type DeviceSettings,
+	findToken,
 	modelNames,
 	parseGateway,
 	readAuthority,
 	settingsOf,
-	tokenByDefault,
 } from "../command-line/device-settings.js";
 import type { Problems } from "../command-line/problems.js";
 import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
@@ -21,7 +21,7 @@ import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 const hostAddress = "10.0.2.2";
 
 export const usage = `Usage: npm run qemu -- ${modelNames.join("|")} --gateway ws://127.0.0.1:8080/device [token=…]
-       npm run qemu -- ${modelNames.join("|")} keep [--gateway …]      does not build: starts the flash that the last run left
+       npm run qemu -- ${modelNames.join("|")} keep                    does not build: starts the flash that the last run left
        npm run qemu -- ${modelNames.join("|")} build [version=1.1.0]   only builds an image, to upload to the gateway as an update
 
 Builds the firmware of a board and runs it in a QEMU with an ESP32-S3 and the parts of the board. Without token=, the device token is
@@ -50,8 +50,6 @@ export interface QemuArguments extends FindOptions {
 	readonly model: Model | undefined;
 	/** Undefined keeps the settings of the device. */
 	readonly settings: DeviceSettings | undefined;
-	/** Messages about changed settings. */
-	readonly remarks: readonly string[];
 	/** `run` builds and starts, `keep` starts, `build` builds. */
 	readonly mode: "run" | (typeof modes)[number];
 	/** Version of the image; default: that of package.json. */
@@ -65,26 +63,25 @@ export function readArguments(words: readonly string[], problems: Problems): Qem
 	const mode = set.flags.filter((flag) => flag !== anyVersionFlag).at(-1) ?? "run";
 	const { version, ...settingValues } = values;
 	const hasSettings = Object.keys(settingValues).length > 0;
-	if (mode === "keep" && version !== undefined)
-		problems.add("keep and version= cannot be combined, since keep does not build.");
+	if (mode === "keep" && (hasSettings || version !== undefined))
+		problems.add("keep cannot be combined with settings or version=, since it changes nothing.");
 	if (mode === "build" && hasSettings)
 		problems.add("build accepts version= only, since an image contains no settings.");
-	const remarks: string[] = [];
-	const isSet = mode === "run" || (mode === "keep" && hasSettings);
-	const settings = isSet ? readSettings(settingValues, remarks, problems) : undefined;
+	const settings = mode === "run" ? readSettings(settingValues, problems) : undefined;
 	problems.markUsageErrors();
-	return { model, settings, remarks, mode, version, isAnyVersion };
+	return { model, settings, mode, version, isAnyVersion };
 }
 
-function readSettings(values: Values, remarks: string[], problems: Problems): DeviceSettings {
-	const gateway = problems.attempt(() => gatewayFor(values, remarks));
+function readSettings(values: Values, problems: Problems): DeviceSettings {
+	const gateway = problems.attempt(() => gatewayFor(values));
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : undefined;
-	const token = values.token || problems.attempt(tokenByDefault);
+	const token = values.token || problems.attempt(findToken);
 	const sntp = values.sntp && hostInQemu(values.sntp);
 	return settingsOf({ ...values, ssid: "qemu", gateway, token, ca, sntp });
 }
 
-function gatewayFor({ gateway, ca }: Values, remarks: string[]): string {
+/** Replaces this computer by its address in QEMU, and says so. */
+function gatewayFor({ gateway, ca }: Values): string {
 	if (!gateway)
 		throw new Error(
 			"Specify gateway=…, the address that npm start prints, such as ws://127.0.0.1:8080/device.",
@@ -94,8 +91,8 @@ function gatewayFor({ gateway, ca }: Values, remarks: string[]): string {
 	const qemuHost = hostInQemu(host);
 	if (qemuHost === host) return gateway;
 	const url = gateway.replace(/^(wss?:\/\/)[^/:]+/i, `$1${qemuHost}`);
-	remarks.push(`In QEMU, this computer is ${qemuHost}: the device connects to ${url}.`);
-	if (isSecure) remarks.push(`The certificate of the gateway must include ${qemuHost}.`);
+	console.log(`In QEMU, this computer is ${qemuHost}: the device connects to ${url}.`);
+	if (isSecure) console.log(`The certificate of the gateway must include ${qemuHost}.`);
 	return url;
 }
 

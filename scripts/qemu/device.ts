@@ -1,17 +1,17 @@
 /** Sets up a board in QEMU as the arguments of `npm run qemu` say, and runs it. */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { idOf, type Model } from "../../device/protocol/models.js";
 import { binFolder, buildBoard, qemuBoardOf } from "../boards/build.js";
-import { makeFlashImage, settingsPartition, withSettings } from "../boards/flash-image.js";
+import { makeFlashImage, settingsPartition } from "../boards/flash-image.js";
 import { needBoardTools } from "../boards/tools.js";
 import { exitCodeOf } from "../command-line/child.js";
 import { thisMachine } from "../command-line/machine.js";
 import { Problems } from "../command-line/problems.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { builtInReleaseKeys } from "../command-line/release-keys.js";
-import { type QemuArguments, readArguments } from "./arguments.js";
+import { readArguments } from "./arguments.js";
 import { boardPins, EmulatedBoard } from "./board.js";
 import { findQemu, macAddress, type QemuOptions, startQemu } from "./tools.js";
 
@@ -36,22 +36,14 @@ export async function setUp(words: readonly string[]): Promise<EmulatedDevice | 
 		console.log(`Building firmware ${version} for QEMU. The first build takes several minutes.`);
 		await buildBoard({ sdk, model, host, version, releaseKeys: builtInReleaseKeys(), outputFolder });
 	}
-	for (const remark of request.remarks) console.log(remark);
 	if (!found) {
 		console.log(`Image: ${join(bins, "xs_esp32.bin")}`);
 		return undefined;
 	}
 	mkdirSync(folder, { recursive: true });
-	writeFlash(flashFile, bins, request);
+	const { settings } = request;
+	if (settings) writeFileSync(flashFile, makeFlashImage(bins, settingsPartition(settings)), { mode: 0o600 });
 	return new EmulatedDevice(model, { qemu: found.what, folder });
-}
-
-function writeFlash(file: string, bins: string, { mode, settings }: QemuArguments): void {
-	if (!settings) return;
-	const partition = settingsPartition(settings);
-	const flash =
-		mode === "keep" ? withSettings(readFileSync(file), bins, partition) : makeFlashImage(bins, partition);
-	writeFileSync(file, flash, { mode: 0o600 });
 }
 
 /** Board in QEMU, which keeps its flash across power cuts. */

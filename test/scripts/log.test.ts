@@ -66,12 +66,7 @@ describe("npm run log", () => {
 		["an invalid device id", ["a b"], {}, /"a b" is not a device id/],
 		["too long a time", [deviceId, "--seconds", "601"], {}, /--seconds must be a whole number from 1 to 600/],
 		["an invalid address", [deviceId, "--gateway", "here"], {}, /--gateway must be an address/],
-		[
-			"no token",
-			[deviceId],
-			{ DATA_DIR: "/no/such/folder" },
-			/no monitor token was found\. Set MONITOR_TOKEN/,
-		],
+		["no token", [deviceId], { DATA_DIR: "/no/such/folder" }, /No monitor token found\. Set MONITOR_TOKEN/],
 	] as const)
 		test(`rejects ${what}`, async () => {
 			const { code, output } = await logWith(env, ...words);

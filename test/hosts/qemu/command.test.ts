@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { binFolder } from "../../../scripts/boards/build.js";
-import { makeFlashImage, settingsPartition, withSettings } from "../../../scripts/boards/flash-image.js";
+import { makeFlashImage, settingsPartition } from "../../../scripts/boards/flash-image.js";
 import { UsageError } from "../../../scripts/command-line/command.js";
 import { describeProblem, isProblem, thisMachine } from "../../../scripts/command-line/machine.js";
 import { Problems } from "../../../scripts/command-line/problems.js";
@@ -49,19 +49,15 @@ describe("arguments of npm run qemu", () => {
 			[`--gateway=${url}`, "token=t0p-s3cret"],
 			[`gateway=${url}`, "token=t0p-s3cret"],
 		]) {
-			const { settings, remarks, mode } = read(...words);
+			const { settings, mode } = read(...words);
 			assert.deepEqual(settings, expected);
-			assert.deepEqual(remarks, []);
 			assert.equal(mode, "run");
 		}
 	});
 
 	test("default to the discovered token", () => {
 		const words = ["--gateway", "ws://192.168.1.20:8080/device"];
-		assert.match(
-			problemsOf(...words),
-			/Specify token=…, since no device token was found\. .*start one \(npm start\)/,
-		);
+		assert.match(problemsOf(...words), /No device token found\. .*start one \(npm start\)/);
 		assert.equal(readWith("the-token-in-use", ["dev-1", ...words]).settings?.token, "the-token-in-use");
 	});
 
@@ -86,18 +82,11 @@ describe("arguments of npm run qemu", () => {
 		assert.match(problemsOf(), /Specify gateway=/);
 	});
 
-	test("continue with the present or other settings by `keep`, but not with an incomplete set", () => {
+	test("keep the settings with `keep`, which excludes other arguments", () => {
 		const { mode, settings } = read("--keep");
 		assert.deepEqual([mode, settings], ["keep", undefined]);
-		const changed = read("keep", "--gateway", "ws://127.0.0.1:9090/device", "token=t");
-		assert.equal(changed.mode, "keep");
-		assert.deepEqual(changed.settings, {
-			ssid: "qemu",
-			gateway: "ws://10.0.2.2:9090/device",
-			token: "t",
-		});
-		assert.match(problemsOf("keep", "token=t"), /Specify gateway=/);
-		assert.match(problemsOf("keep", "version=1.1.0"), /keep does not build/);
+		for (const word of ["token=t", "version=1.1.0"])
+			assert.match(problemsOf("keep", word), /keep cannot be combined with/);
 	});
 });
 
@@ -179,25 +168,6 @@ describe("flash in QEMU", () => {
 				["token", "t0p-s3cret"],
 			]),
 		);
-	});
-
-	test("gets other settings without any other change", () => {
-		const firmware = built();
-		const used = makeFlashImage(firmware, settings);
-		used.fill(5, 0x200000, 0x210000);
-		const other = settingsPartition({ ssid: "qemu", token: "another" });
-		const changed = withSettings(used, firmware, other);
-		assert.deepEqual(changed.subarray(0x10000, 0x20000), other.bytes);
-		assert.deepEqual(changed.subarray(0, 0x10000), used.subarray(0, 0x10000));
-		assert.deepEqual(changed.subarray(0x20000), used.subarray(0x20000));
-	});
-
-	test("is rejected if it has another layout, because settings would overwrite other data", () => {
-		const firmware = built();
-		const used = makeFlashImage(firmware, settings);
-		used[0x8004] = 0;
-		const make = () => withSettings(used, firmware, settings);
-		assert.throws(make, /partition table of the kept flash differs .* without keep/);
 	});
 
 	test("rejects parts that do not fit or are missing", () => {

@@ -82,7 +82,7 @@ test("rejects a wrong argument with a message", async (t) => {
 		[["--model", "dev-1", "--serial", "xyz"], /--serial must be six hexadecimal digits/, 1],
 		[["--model", "dev-1", "--gateway", "http://a"], /gateway must be ws:\/\//, 1],
 		[["--color", "red"], /--color/, 1],
-		[["--model", "dev-1"], /no device token was found\. Set DEVICE_TOKEN/, 2],
+		[["--model", "dev-1"], /No device token found\. Set DEVICE_TOKEN/, 2],
 	] as const) {
 		const device = runCommand(t, script, args, { DATA_DIR });
 		assert.equal(await device.exitCode, code, args.join(" "));
