@@ -13,7 +13,12 @@ import {
 	stateText,
 	updatableCount,
 } from "../gateway/api/client/rollout.js";
-import { defaultOptions, makePlan, makeRolloutId, type RequestedPlan } from "../gateway/api/client/rollout-plan.js";
+import {
+	defaultOptions,
+	makePlan,
+	makeRolloutId,
+	type RequestedPlan,
+} from "../gateway/api/client/rollout-plan.js";
 import { plural } from "../gateway/api/client/words.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { print, runCommand, UsageError } from "./command-line/command.js";

@@ -25,7 +25,11 @@ describe("recognizes in the trace of a device that", () => {
 			};
 			const device = await VirtualDevice.start({ model: "DEV-1", serial: "a1b2c3", onTrace, settings });
 			onEnd(t, () => device.close());
-			const result = () => trace.split("\n").map(resultOf).find((found) => found !== undefined);
+			const result = () =>
+				trace
+					.split("\n")
+					.map(resultOf)
+					.find((found) => found !== undefined);
 			await waitUntil(() => result() === isConnected);
 		});
 
