@@ -5,22 +5,14 @@ import { chips, commands, features, uplinks } from "../../device/protocol/messag
 import { keysOf, oneOf } from "../../device/protocol/schema.js";
 import { confirmableCommands } from "../../gateway/api/command.js";
 import { commandDocuments } from "../../gateway/api/commands.js";
-import { frames, type MonitorErrorCode } from "../../gateway/api/frames.js";
+import { frames } from "../../gateway/api/frames.js";
 import { deviceSummary, session } from "../../gateway/api/session.js";
 import { closed } from "../../gateway/api/shapes.js";
 import { addedMessages } from "../../gateway/extensions.js";
 import { socketLimits } from "../../gateway/limits.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
-import {
-	anyMessage,
-	commandErrorDescriptions,
-	listOf,
-	monitorDescriptions,
-	monitorErrorDescriptions,
-	monitorErrors,
-	uplinkDescriptions,
-} from "./descriptions.js";
+import { monitorDescriptions, uplinkDescriptions } from "./descriptions.js";
 import { monitorExamples, uplinkExamples } from "./examples.js";
 import { type Json, type JsonObject, jsonSchemaOf, propertiesOf, schemaRef } from "./json-schema.js";
 import { monitorFrames } from "./monitor-frames.js";
@@ -151,10 +143,9 @@ type Messages = Record<string, Message>;
 
 function deviceMessages(): Messages {
 	const all: Messages = {};
-	const codes = listOf(keysOf(commandErrorDescriptions), commandErrorDescriptions);
 	for (const name of keysOf(commands)) {
 		const { answers: names = ["state_report"], ...document } = commandDocuments[name];
-		const description = `The device answers with ${names.join(" or ") || "nothing"}, or with command_error:\n${codes}`;
+		const description = `The device answers with ${names.join(" or ") || "nothing"}, or with command_error.`;
 		all[name] = {
 			...document,
 			channel: "device",
@@ -176,27 +167,24 @@ function deviceMessages(): Messages {
 
 function sentByMonitors(): Messages {
 	const all: Messages = {};
-	const answeredWith = (errors: readonly MonitorErrorCode[]) => ({
-		channel: "monitor" as const,
-		action: "receive" as const,
-		answers: {
-			names: ["ack", "error"],
-			description: `The gateway answers once, with ack or with error:\n${listOf(errors, monitorErrorDescriptions)}`,
-		},
-	});
+	const common = {
+		channel: "monitor",
+		action: "receive",
+		answers: { names: ["ack", "error"], description: "The gateway answers once, with ack or with error." },
+	} as const;
 	for (const name of keysOf(monitorMessages)) {
 		const schema = jsonSchemaOf(monitorMessages[name]);
 		// The schema has no type for this: the payload is one of the commands.
 		const payload = { properties: { payload: { oneOf: keysOf(commands).map(schemaRef) } } };
 		all[name] = {
-			...answeredWith(monitorErrors[name]),
+			...common,
 			description: monitorDescriptions[name],
 			example: monitorExamples[name],
 			schema: name === "control_device" ? { allOf: [schema, payload] } : schema,
 		};
 	}
 	for (const [name, { schema, description, example }] of Object.entries(addedMessages))
-		all[name] = { ...answeredWith(anyMessage), description, example, schema: jsonSchemaOf(schema) };
+		all[name] = { ...common, description, example, schema: jsonSchemaOf(schema) };
 	return all;
 }
 

@@ -5,6 +5,13 @@ import type { ChangeReason, MonitorErrorCode } from "../../gateway/api/frames.js
 import { labelFields } from "../../gateway/api/label.js";
 import type { MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 
+const commandErrorDescriptions: Readonly<Record<CommandErrorCode, string>> = {
+	unknown_command: "there is no such command",
+	invalid_value: "a value is missing or out of range",
+	unsupported: "this model does not have the command",
+	busy: "an update or a trial of settings is running, the new firmware is not confirmed yet, or the device is in safe mode",
+};
+
 export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {
 	state_report: "Full state of the device: every 5 s, after each change, and on request.",
 	ota_progress: "Progress of an update, at most four times a second.",
@@ -14,17 +21,10 @@ export const uplinkDescriptions: Readonly<Record<UplinkType, string>> = {
 		"Result of a settings trial, sent on the resulting connection: kept, or returned to the previous ones with a reason.",
 	sound_update:
 		"How a sound of play_sound goes: ready (where that was asked for), playing, and one end: played (the last sample has left the output), stopped (reason: button, chime, another sound, update, restart, command or quiet hours) or failed (reason: a sentence), with underruns and heard_ms.",
-	command_error: "A command was rejected; the state is unchanged.",
+	command_error: `A command was rejected; the state is unchanged:\n${listOf(commandErrorDescriptions)}`,
 	crash_report:
 		"Response to query_crash: the last unexpected end of the firmware, unless it was cleared. Secret settings are masked.",
 	log: "Trace output since the previous message, at most once a second while the live log is on. Secret settings are masked.",
-};
-
-export const commandErrorDescriptions: Readonly<Record<CommandErrorCode, string>> = {
-	unknown_command: "there is no such command",
-	invalid_value: "a value is missing or out of range",
-	unsupported: "this model does not have the command",
-	busy: "an update or a trial of settings is running, the new firmware is not confirmed yet, or the device is in safe mode",
 };
 
 export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> = {
@@ -32,26 +32,6 @@ export const monitorDescriptions: Readonly<Record<MonitorMessageType, string>> =
 	control_device: "Forwards a command to the device, if its model supports it.",
 	trigger_ota:
 		"Starts an update to `latest`, `custom` (the upload) or a version; without a version, to latest, or to custom if no release fits the model.",
-};
-
-/** Error codes of all messages of a monitor. */
-export const anyMessage = ["invalid_json", "invalid_message", "unknown_type", "rate_limited"] as const;
-const anyTarget = ["unknown_target", "target_offline"] as const;
-
-/** Additional error codes by message of a monitor. */
-export const monitorErrors: Readonly<Record<MonitorMessageType, readonly MonitorErrorCode[]>> = {
-	boot_device: [...anyMessage, "forbidden", ...anyTarget],
-	control_device: [...anyMessage, "forbidden", ...anyTarget, "invalid_command", "unsupported_command"],
-	trigger_ota: [
-		...anyMessage,
-		"forbidden",
-		...anyTarget,
-		"no_firmware",
-		"unknown_version",
-		"incompatible_firmware",
-		"ota_in_progress",
-		"storage_failed",
-	],
 };
 
 export const monitorErrorDescriptions: Readonly<Record<MonitorErrorCode, string>> = {
@@ -89,9 +69,8 @@ export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 };
 
 /** Formats a Markdown list of names with their descriptions. */
-export function listOf<N extends string>(
-	names: readonly N[],
-	descriptions: Readonly<Record<N, string>>,
-): string {
-	return names.map((name) => `- \`${name}\`: ${descriptions[name]}`).join("\n");
+export function listOf(descriptions: Readonly<Record<string, string>>): string {
+	return Object.entries(descriptions)
+		.map(([name, description]) => `- \`${name}\`: ${description}`)
+		.join("\n");
 }

@@ -1,7 +1,6 @@
 /** Descriptions and examples of the frames in gateway/api/frames.ts. */
 
 import { features } from "../../device/protocol/messages.js";
-import { keysOf } from "../../device/protocol/schema.js";
 import { playStates } from "../../gateway/api/announcement.js";
 import type { FrameOf, FrameType } from "../../gateway/api/frames.js";
 import { noCounts } from "../../gateway/api/rollout.js";
@@ -27,7 +26,7 @@ const head = {
 
 export const monitorFrames: Frames = {
 	status_update: {
-		description: `Changed sessions, and the reason:\n${listOf(keysOf(reasonDescriptions), reasonDescriptions)}`,
+		description: `Changed sessions, and the reason:\n${listOf(reasonDescriptions)}`,
 		example: {
 			type: "status_update",
 			reason: "identified",
@@ -133,7 +132,7 @@ export const monitorFrames: Frames = {
 		example: { type: "ack", requestId: "2", command: "control_device", sessionId },
 	},
 	error: {
-		description: `The message was rejected:\n${listOf(keysOf(monitorErrorDescriptions), monitorErrorDescriptions)}`,
+		description: `The message was rejected:\n${listOf(monitorErrorDescriptions)}`,
 		example: {
 			type: "error",
 			requestId: "2",
