@@ -13,7 +13,6 @@ import {
 	type ToolProblem,
 } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
-import { findLackingPath } from "./sdk-paths.js";
 import { installSdk, sdkVersion } from "./versions.js";
 
 /** Operating system in the notation of mcconfig. */
@@ -67,20 +66,12 @@ export function findSdk(
 	const ofSdk = findPathProblem(machine, "The Moddable SDK", folder);
 	if (ofSdk) return ofSdk;
 	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
-	// xs-dev does not change an existing folder.
-	const reinstall = `${isWindows ? "move" : "mv"} ${folder} ${folder}-previous && ${installSdk}`;
 	if (version !== sdkVersion && !isAnyVersion)
 		return {
 			isWrong: true,
 			problem: `The Moddable SDK in ${folder} is ${version}; this project requires ${sdkVersion}.`,
-			fix: reinstall,
-		};
-	const lacking = isAnyVersion ? undefined : findLackingPath(machine, folder);
-	if (lacking !== undefined)
-		return {
-			isWrong: true,
-			problem: `The Moddable SDK in ${folder} is incomplete: ${lacking} is missing.`,
-			fix: reinstall,
+			// xs-dev does not change an existing folder.
+			fix: `${isWindows ? "move" : "mv"} ${folder} ${folder}-previous && ${installSdk}`,
 		};
 	const tools = join(folder, "build", "bin", desktop, "release");
 	if (!["mcconfig", "mcconfig.exe"].some((name) => machine.isProgram(join(tools, name))))

@@ -223,16 +223,6 @@ describe("Moddable SDK", () => {
 		});
 	});
 
-	test("from an incomplete clone is reported with its missing parts", () => {
-		const { [`${sdk}/examples/io/tcp/httpclient/httpclient`]: _, ...files } = sdkFiles(sdk);
-		const { problem, fix } = JSON.parse(found(fakeMachine({ files })));
-		assert.equal(
-			problem,
-			`The Moddable SDK in ${sdk} is incomplete: examples/io/tcp/httpclient/httpclient is missing.`,
-		);
-		assert.equal(fix, `mv ${sdk} ${sdk}-previous && ${installSdk}`);
-	});
-
 	test("from an incomplete build is built by a command that can be pasted", () => {
 		const { [`${sdk}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(sdk);
 		assert.match(

@@ -1,7 +1,6 @@
 /** Simulated computers with fake files for checks of tools. */
 
 import { type Machine, pathsOf } from "../../scripts/command-line/machine.js";
-import { manifests, sdkPathsOf } from "../../scripts/moddable/sdk-paths.js";
 import { idfVersion, sdkVersion } from "../../scripts/moddable/versions.js";
 
 export interface FakeMachineOptions {
@@ -45,16 +44,11 @@ export function fakeMachine(options: FakeMachineOptions = {}): Machine {
 	};
 }
 
-/**
- * Files of a Moddable SDK with everything that the manifests name and built tools. @param desktop mcconfig's name of
- * the system
- */
+/** Files of a Moddable SDK with built tools. @param desktop mcconfig's name of the system */
 export function sdkFiles(folder: string, version = sdkVersion, desktop = "lin"): Record<string, string> {
 	const isWindows = desktop === "win";
 	const at = (...names: readonly string[]) => [folder, ...names].join(isWindows ? "\\" : "/");
-	const named = manifests.flatMap(sdkPathsOf).map((path) => path.replace("$(PLATFORM)", desktop).split("/"));
 	return {
-		...Object.fromEntries(named.map((names) => [at(...names), ""])),
 		[at("tools", "mcconfig.js")]: "",
 		[at("tools", "VERSION")]: `${version}\n`,
 		[at("build", "bin", desktop, "release", isWindows ? "mcconfig.exe" : "mcconfig")]: "",
