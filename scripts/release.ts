@@ -11,13 +11,7 @@ import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { formatReleaseKeys, givenReleaseKeys } from "./command-line/release-keys.js";
 import { anyVersionFlag } from "./moddable/sdk.js";
-import {
-	addRelease,
-	type InstallableImage,
-	ReleaseError,
-	readCatalog,
-	requireNew,
-} from "./release/folder.js";
+import { addRelease, type InstallableImage, readCatalog, requireNew } from "./release/folder.js";
 import { buildReleaseImages, makeVirtualImages } from "./release/images.js";
 import { prepareSigning } from "./release/signing.js";
 
@@ -88,7 +82,7 @@ async function run(words: readonly string[]): Promise<void> {
 	console.log(`Added release ${version} to ${where}. Latest release: ${catalog.latest ?? "none"}.`);
 }
 
-/** Requires that the release can be traced to a commit. @throws ReleaseError */
+/** Requires that the release can be traced to a commit. @throws Error */
 function requireCleanTree(): void {
 	let changes: string;
 	try {
@@ -98,10 +92,9 @@ function requireCleanTree(): void {
 			stdio: ["ignore", "pipe", "ignore"],
 		});
 	} catch {
-		throw new ReleaseError(
+		throw new Error(
 			"Not a git checkout, so the release cannot be traced to a commit. Use --allow-dirty to release anyway.",
 		);
 	}
-	if (changes !== "")
-		throw new ReleaseError(`Uncommitted changes. Commit them, or use --allow-dirty:\n${changes}`);
+	if (changes !== "") throw new Error(`Uncommitted changes. Commit them, or use --allow-dirty:\n${changes}`);
 }

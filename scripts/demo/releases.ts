@@ -27,7 +27,7 @@ export class DemoReleases {
 		this.#options = options;
 	}
 
-	/** Next minor version after all known ones. @throws ReleaseError if the catalog cannot be read */
+	/** Next minor version after all known ones. @throws Error if the catalog cannot be read */
 	async next(): Promise<string> {
 		const { releasesDir, running } = this.#options;
 		const { releases } = await readCatalog(releasesDir);

@@ -26,11 +26,6 @@ const publicMode = 0o644;
 /** Maximum length in ESP-IDF's application descriptor, without the terminating zero. */
 const longestVersion = 31;
 
-/** Rejected or failed release. */
-export class ReleaseError extends Error {
-	override name = "ReleaseError";
-}
-
 export interface NewRelease {
 	/** Semantic version. */
 	readonly version: string;
@@ -63,7 +58,7 @@ const chipFamilies: Readonly<Record<ReleaseImage["chip"], string>> = {
 	virtual: "virtual",
 };
 
-/** Adds a release. @returns the new catalog @throws ReleaseError, which leaves the folder unchanged */
+/** Adds a release. @returns the new catalog @throws Error, which leaves the folder unchanged */
 export async function addRelease(releasesDir: string, release: NewRelease): Promise<Catalog> {
 	const catalog = await readCatalog(releasesDir);
 	requireNew(catalog, release);
@@ -71,7 +66,7 @@ export async function addRelease(releasesDir: string, release: NewRelease): Prom
 	const files = made.flatMap((entry) => entry.files);
 	const paths = files.map(({ path }) => path);
 	const twice = paths.find((path, index) => paths.indexOf(path) !== index);
-	if (twice) throw new ReleaseError(`two images of this release would both be ${twice}`);
+	if (twice) throw new Error(`two images of this release would both be ${twice}`);
 	const entries: ReleaseImage[] = [];
 	for (const { entry, image } of made) {
 		const { onSkipped = () => {} } = release;
@@ -110,33 +105,33 @@ async function write(releasesDir: string, files: readonly NewFile[], catalog: Ca
 	}
 }
 
-/** @throws ReleaseError for an invalid catalog */
+/** @throws Error for an invalid catalog */
 export async function readCatalog(releasesDir: string): Promise<Catalog> {
 	const file = join(releasesDir, catalogName);
 	try {
 		return parseCatalog(await disk.readFile(file, "utf8"));
 	} catch (error) {
 		if (errorCode(error) === "ENOENT") return { schema: 1, latest: null, releases: [] };
-		throw new ReleaseError(`Invalid catalog ${file}. Repair it first: ${messageOf(error)}`);
+		throw new Error(`Invalid catalog ${file}. Repair it first: ${messageOf(error)}`);
 	}
 }
 
-/** @throws ReleaseError for an invalid or existing version, or an invalid channel */
+/** @throws Error for an invalid or existing version, or an invalid channel */
 export function requireNew(
 	catalog: Catalog,
 	{ version, channel }: Pick<NewRelease, "version" | "channel">,
 ): void {
 	if (!/^\d/.test(version) || parse(version)?.raw !== version)
-		throw new ReleaseError(`"${version}" is not a semantic version such as 1.4.0 or 1.5.0-rc.1`);
+		throw new Error(`"${version}" is not a semantic version such as 1.4.0 or 1.5.0-rc.1`);
 	if (version.length > longestVersion)
-		throw new ReleaseError(
+		throw new Error(
 			`"${version}" has ${version.length} characters; shorten it to ${longestVersion}, which an image has room for`,
 		);
 	const same = catalog.releases.find((release) => compare(release.version, version) === 0)?.version;
 	const why = same === version ? "" : `, and the build in ${version} does not make it newer`;
-	if (same) throw new ReleaseError(`release ${same} exists already${why}; use a new version`);
+	if (same) throw new Error(`release ${same} exists already${why}; use a new version`);
 	if (channel !== undefined && !matches(channelName, channel))
-		throw new ReleaseError(
+		throw new Error(
 			`"${channel}" is no channel: use at most 32 lower-case letters, digits, '_' and '-', as in beta`,
 		);
 }
@@ -152,7 +147,7 @@ function describeFiles(built: Uint8Array | InstallableImage, { version, sign }: 
 	const image = built instanceof Uint8Array ? built : built.image;
 	const info = inspect(image);
 	if (info.version !== version)
-		throw new ReleaseError(`the image for ${info.model} is of version ${info.version}, not ${version}`);
+		throw new Error(`the image for ${info.model} is of version ${info.version}, not ${version}`);
 	const imageFile = { path: `/releases/${folderOf(info)}/firmware-v${version}.bin`, bytes: image };
 	const signature = sign?.(image.subarray(0, info.byteLength));
 	const flash = built instanceof Uint8Array ? [] : describeFlash(built, info);
@@ -209,7 +204,7 @@ function inspect(image: Uint8Array): ImageInfo {
 	try {
 		return parseImage(Buffer.from(image.buffer, image.byteOffset, image.byteLength));
 	} catch (error) {
-		throw new ReleaseError(`the gateway would reject the image: ${messageOf(error)}`);
+		throw new Error(`the gateway would reject the image: ${messageOf(error)}`);
 	}
 }
 

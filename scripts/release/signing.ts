@@ -5,7 +5,6 @@ import { readFileSync } from "node:fs";
 import { sha256Of } from "../../gateway/digest.js";
 import { findSignatureProblem, type ReleaseKeys, releaseKeyOf } from "../../gateway/firmware/release-keys.js";
 import { errorCode } from "../../gateway/problem.js";
-import { ReleaseError } from "./folder.js";
 
 export interface Signing {
 	/** Public keys in the firmware; without keys it accepts any firmware. */
@@ -17,12 +16,12 @@ export interface Signing {
 /**
  * @param keyFile PEM file of an ECDSA P-256 private key; undefined for an unsigned release
  * @param configured public keys of RELEASE_KEYS; default: the one of `keyFile`
- * @throws ReleaseError if devices would reject the release
+ * @throws Error if devices would reject the release
  */
 export function prepareSigning(keyFile: string | undefined, configured: ReleaseKeys): Signing {
 	if (keyFile === undefined) {
 		if (configured.length === 0) return { releaseKeys: [] };
-		throw new ReleaseError(
+		throw new Error(
 			"RELEASE_KEYS is set, so devices require signed firmware. Specify the private key with --key, or unset RELEASE_KEYS.",
 		);
 	}
@@ -33,7 +32,7 @@ export function prepareSigning(keyFile: string | undefined, configured: ReleaseK
 	const sample = Buffer.from("a sample");
 	const sha256 = sha256Of(sample);
 	if (findSignatureProblem(releaseKeys, sha256, signed(sample)))
-		throw new ReleaseError(
+		throw new Error(
 			`The public key of ${keyFile} is not in RELEASE_KEYS. During a key rotation, RELEASE_KEYS contains both keys, and the old one signs.`,
 		);
 	return { releaseKeys, sign: signed };
@@ -44,19 +43,15 @@ function readPrivateKey(file: string): KeyObject {
 	try {
 		pem = readFileSync(file, "utf8");
 	} catch (error) {
-		throw new ReleaseError(
-			`${file} cannot be read (${errorCode(error)}). Generate a key with npm run keygen.`,
-		);
+		throw new Error(`${file} cannot be read (${errorCode(error)}). Generate a key with npm run keygen.`);
 	}
 	let key: KeyObject;
 	try {
 		key = createPrivateKey(pem);
 	} catch {
-		throw new ReleaseError(
-			`${file} is not an unencrypted private key in PEM. Generate a key with npm run keygen.`,
-		);
+		throw new Error(`${file} is not an unencrypted private key in PEM. Generate a key with npm run keygen.`);
 	}
 	if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1")
-		throw new ReleaseError(`${file} is not an ECDSA P-256 key. Generate a key with npm run keygen.`);
+		throw new Error(`${file} is not an ECDSA P-256 key. Generate a key with npm run keygen.`);
 	return key;
 }

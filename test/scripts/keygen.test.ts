@@ -11,7 +11,7 @@ import { Flash } from "../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { projectFolder } from "../../scripts/command-line/project.js";
 import { formatReleaseKeys } from "../../scripts/command-line/release-keys.js";
-import { ReleaseError, readCatalog } from "../../scripts/release/folder.js";
+import { readCatalog } from "../../scripts/release/folder.js";
 import { prepareSigning } from "../../scripts/release/signing.js";
 import { sha256Of } from "../support/bytes.js";
 import { callCommand } from "../support/command-line.js";
@@ -131,7 +131,7 @@ describe("signed release", () => {
 	test("is not made if devices would reject it", async (t) => {
 		const [first, second] = [await makeKey(t, "first"), await makeKey(t, "second")];
 		const keys = readSettings({ RELEASE_KEYS: first.publicFile }).releaseKeys;
-		assert.throws(() => prepareSigning(undefined, keys), ReleaseError);
+		assert.throws(() => prepareSigning(undefined, keys), /RELEASE_KEYS is set/);
 		assert.throws(() => prepareSigning(second.file, keys), /is not in RELEASE_KEYS/);
 		assert.throws(() => prepareSigning(first.publicFile, []), /is not an unencrypted private key in PEM/);
 		assert.throws(() => prepareSigning("/nowhere/key.pem", []), /cannot be read \(ENOENT\)/);
