@@ -17,11 +17,11 @@ const joinMs = 90_000;
 await runCommand({ name: "flash", usage, options, run });
 
 async function run(words: readonly string[]): Promise<void> {
+	const { model, settings, port: requestedPort, ...options } = readArguments(words);
 	const problems = new Problems();
-	const { model, settings, port: requestedPort, ...options } = readArguments(words, problems);
 	const sdk = needBoardTools(problems, options);
 	const found = problems.need(findPort(thisMachine(), requestedPort ?? process.env.UPLOAD_PORT));
-	if (problems.areFound || !model || !sdk || !found) throw problems.asError();
+	if (problems.areFound || !sdk || !found) throw problems.asError();
 	const { what: port } = found;
 	const version = packageVersion();
 	console.log(`Building firmware ${version} for ${model}. The first build takes several minutes.`);

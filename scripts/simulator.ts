@@ -1,10 +1,10 @@
 /** `npm run simulator`: runs the firmware in the Moddable simulator with a panel of LED ring, buttons and sensors. */
 
 import { join } from "node:path";
-import { type InstalledSetting, installedSettings } from "../device/protocol/messages.js";
+import { installedSettings } from "../device/protocol/messages.js";
 import type { Model } from "../device/protocol/schema.js";
 import { exitCodeOf } from "./command-line/child.js";
-import { print, runCommand } from "./command-line/command.js";
+import { print, runCommand, UsageError } from "./command-line/command.js";
 import {
 	type DeviceSettings,
 	findToken,
@@ -39,8 +39,6 @@ Runs the firmware in the Moddable simulator. Without token=, the device token is
   sntp=pool.ntp.org   time server
   --debug             start xsbug and connect the firmware to it; trace output then appears there
   --any-version       allow other versions of the Moddable SDK than npm run doctor requires`;
-/** Required settings. */
-const needed: readonly InstalledSetting[] = ["gateway", "token", "ssid"];
 const debugFlag = "debug";
 
 await runCommand({
@@ -51,15 +49,15 @@ await runCommand({
 });
 
 async function run(words: readonly string[]): Promise<void> {
+	const { model, settings, isDebugged, isAnyVersion } = readArguments(words);
 	const problems = new Problems();
-	const { model, settings, isDebugged, isAnyVersion } = readArguments(words, problems);
 	const machine = thisMachine();
 	problems.need(findProject(machine));
 	problems.need(findTypeScript(machine));
 	const sdk = problems.need(findSdk(machine, { isAnyVersion }));
 	const xsbug = isDebugged && sdk ? problems.need(findApp(sdk, "xsbug", machine))?.what : undefined;
 	problems.need(findWindow(machine));
-	if (problems.areFound || !model || !sdk) throw problems.asError();
+	if (problems.areFound || !sdk) throw problems.asError();
 
 	const folder = claimFolder({
 		parent: join(projectFolder, ".cache", "simulator"),
@@ -115,16 +113,15 @@ async function runIn({ path }: SimulatorFolder, { sdk, model, settings, xsbug }:
 	if (code) throw new Error(`mcsim exited with ${code}`);
 }
 
-/** Parses the command line. @param problems collects all errors */
-function readArguments(words: readonly string[], problems: Problems) {
+/** @throws UsageError with all errors */
+function readArguments(words: readonly string[]) {
+	const problems = new Problems();
 	const known = { names: installedSettings, flags: [debugFlag, anyVersionFlag] };
 	const { model, values, flags, isAnyVersion } = parseDeviceWords(words, known, problems);
-	for (const name of needed)
-		if (values[name] === "") problems.add(`${name}= has no value. Omit it, or specify a value.`);
 	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(findToken) } = values;
-	if (gateway !== "") problems.attempt(() => parseGateway(gateway));
-	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : values.ca;
-	problems.markUsageErrors();
+	problems.attempt(() => parseGateway(gateway));
+	const ca = values.ca && problems.attempt(() => readAuthority(values.ca));
+	if (problems.areFound || !model) throw problems.asError(UsageError);
 	const settings = { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) };
 	return { model, settings, isDebugged: flags.includes(debugFlag), isAnyVersion };
 }

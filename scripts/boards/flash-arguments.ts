@@ -3,6 +3,7 @@
 import { installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { isLoopback, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
+import { UsageError } from "../command-line/command.js";
 import {
 	type DeviceSettings,
 	findToken,
@@ -11,7 +12,7 @@ import {
 	readAuthority,
 	settingsOf,
 } from "../command-line/device-settings.js";
-import type { Problems } from "../command-line/problems.js";
+import { Problems } from "../command-line/problems.js";
 import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
@@ -36,29 +37,29 @@ type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["valu
 export const options: readonly string[] = [...names, ...flags];
 
 export interface FlashArguments extends FindOptions {
-	/** Undefined if missing, which is reported as a problem. */
-	readonly model: Model | undefined;
+	readonly model: Model;
 	/** Undefined keeps the settings on the board. */
 	readonly settings: DeviceSettings | undefined;
 	/** Serial port; undefined to detect it. */
 	readonly port: string | undefined;
 }
 
-/** @param words arguments of the command @param problems collects all errors */
-export function readArguments(words: readonly string[], problems: Problems): FlashArguments {
+/** @throws UsageError with all errors */
+export function readArguments(words: readonly string[]): FlashArguments {
+	const problems = new Problems();
 	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, { names, flags }, problems);
 	const isKept = set.flags.includes("keep");
 	const settings = isKept ? undefined : readSettings(values, problems);
 	if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))
 		problems.add("keep cannot be combined with settings, since it does not change them.");
-	problems.markUsageErrors();
-	return { model, settings, port: values.port || undefined, isAnyVersion };
+	if (problems.areFound || !model) throw problems.asError(UsageError);
+	return { model, settings, port: values.port, isAnyVersion };
 }
 
 function readSettings(values: Values, problems: Problems): DeviceSettings {
 	checkNetwork(values, problems);
 	const ca = checkGateway(values, problems);
-	const token = values.token || problems.attempt(findToken);
+	const token = values.token ?? problems.attempt(findToken);
 	const { port: _, ...given } = values;
 	return settingsOf({ ...given, token, ca });
 }

@@ -1,5 +1,6 @@
 /** Parses the command line of `npm run bring-up`. */
 
+import { UsageError } from "../command-line/command.js";
 import { Problems } from "../command-line/problems.js";
 import { parseSettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
@@ -39,13 +40,12 @@ export function readArguments([first, ...others]: readonly string[]): BringUpArg
 	if (!target)
 		problems.add(`Specify the board first: ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
 	const { values, isAnyVersion, ...set } = parseSettingWords(others, { names, flags }, problems);
-	problems.markUsageErrors();
-	if (problems.areFound || !target) throw problems.asError();
+	if (problems.areFound || !target) throw problems.asError(UsageError);
 	return {
 		target,
 		isKept: set.flags.includes("keep"),
 		isAnyVersion,
-		port: values.port || undefined,
+		port: values.port,
 		steps: set.flags.filter((flag) => steps.some(({ name }) => name === flag)),
 	};
 }

@@ -1,12 +1,11 @@
 /** Collects problems, so that a command reports all of them before a long build. */
 
 import { messageOf } from "../../device/message-of.js";
-import { UsageError } from "./command.js";
+import type { UsageError } from "./command.js";
 import { describeProblem, type Found, isProblem, type ToolProblem } from "./machine.js";
 
 export class Problems {
 	readonly #sentences: string[] = [];
-	#isUsageWrong = false;
 
 	get areFound(): boolean {
 		return this.#sentences.length > 0;
@@ -34,14 +33,8 @@ export class Problems {
 		return undefined;
 	}
 
-	/** Marks the problems so far as usage errors; called after the command line was parsed. */
-	markUsageErrors(): void {
-		this.#isUsageWrong = this.areFound;
-	}
-
-	/** Creates an error with one line per problem; a UsageError for an invalid command line. */
-	asError(): Error {
-		const message = this.#sentences.join("\n");
-		return this.#isUsageWrong ? new UsageError(message) : new Error(message);
+	/** Creates an error with one line per problem. */
+	asError(type: ErrorConstructor | typeof UsageError = Error): Error {
+		return new type(this.#sentences.join("\n"));
 	}
 }

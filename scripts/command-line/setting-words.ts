@@ -38,9 +38,12 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 		const flag = flags.find((known) => known === text);
 		const name = token.kind === "option" ? names.find((known) => known === text) : undefined;
 		if (flag) found.push(flag);
-		else if (name && token.kind === "option" && token.value !== undefined)
-			Object.assign(values, { [name]: trimmedSetting(name, token.value) });
-		else if (name) problems.add(`${name}= has no value.`);
+		else if (name && token.kind === "option") {
+			const value = token.value && trimmedSetting(name, token.value);
+			// An open network has no password.
+			if (value || (value === "" && name.startsWith("password"))) Object.assign(values, { [name]: value });
+			else problems.add(`${name}= has no value.`);
+		}
 		// The word is not printed, since it may be a part of a password.
 		else problems.add(`Unknown argument ${token.index + 2}. ${known}`);
 	}

@@ -4,6 +4,7 @@ import { type InstalledSetting, installedSettings } from "../../device/protocol/
 import type { Model } from "../../device/protocol/models.js";
 import { isLoopback } from "../../hosts/esp32/nvs-settings.js";
 import { inputExamples } from "../../hosts/virtual/node/input.js";
+import { UsageError } from "../command-line/command.js";
 import {
 	authorityMissing,
 	type DeviceSettings,
@@ -13,7 +14,7 @@ import {
 	readAuthority,
 	settingsOf,
 } from "../command-line/device-settings.js";
-import type { Problems } from "../command-line/problems.js";
+import { Problems } from "../command-line/problems.js";
 import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
@@ -46,8 +47,7 @@ type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["valu
 export const options: readonly string[] = [...names, ...flags];
 
 export interface QemuArguments extends FindOptions {
-	/** Undefined if missing, which is reported as a problem. */
-	readonly model: Model | undefined;
+	readonly model: Model;
 	/** Undefined keeps the settings of the device. */
 	readonly settings: DeviceSettings | undefined;
 	/** `run` builds and starts, `keep` starts, `build` builds. */
@@ -56,10 +56,10 @@ export interface QemuArguments extends FindOptions {
 	readonly version: string | undefined;
 }
 
-/** @param words arguments of the command @param problems collects all errors */
-export function readArguments(words: readonly string[], problems: Problems): QemuArguments {
+/** @throws UsageError with all errors */
+export function readArguments(words: readonly string[]): QemuArguments {
+	const problems = new Problems();
 	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, { names, flags }, problems);
-	for (const name of names) if (values[name] === "") problems.add(`${name}= has no value.`);
 	const mode = set.flags.filter((flag) => flag !== anyVersionFlag).at(-1) ?? "run";
 	const { version, ...settingValues } = values;
 	const hasSettings = Object.keys(settingValues).length > 0;
@@ -68,14 +68,14 @@ export function readArguments(words: readonly string[], problems: Problems): Qem
 	if (mode === "build" && hasSettings)
 		problems.add("build accepts version= only, since an image contains no settings.");
 	const settings = mode === "run" ? readSettings(settingValues, problems) : undefined;
-	problems.markUsageErrors();
+	if (problems.areFound || !model) throw problems.asError(UsageError);
 	return { model, settings, mode, version, isAnyVersion };
 }
 
 function readSettings(values: Values, problems: Problems): DeviceSettings {
 	const gateway = problems.attempt(() => gatewayFor(values));
 	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : undefined;
-	const token = values.token || problems.attempt(findToken);
+	const token = values.token ?? problems.attempt(findToken);
 	const sntp = values.sntp && hostInQemu(values.sntp);
 	return settingsOf({ ...values, ssid: "qemu", gateway, token, ca, sntp });
 }

@@ -19,12 +19,12 @@ const outputFolder = join(projectFolder, ".cache", "qemu");
 
 /** @returns a device that is off; undefined if only an image was built @throws Error with all problems */
 export async function setUp(words: readonly string[]): Promise<EmulatedDevice | undefined> {
-	const problems = new Problems();
-	const request = readArguments(words, problems);
+	const request = readArguments(words);
 	const { model, mode } = request;
+	const problems = new Problems();
 	const sdk = mode === "keep" ? undefined : needBoardTools(problems, request);
 	const found = mode === "build" ? undefined : problems.need(findQemu(thisMachine()));
-	if (problems.areFound || !model) throw problems.asError();
+	if (problems.areFound) throw problems.asError();
 	const host = qemuBoardOf(model);
 	const bins = binFolder(outputFolder, host);
 	const folder = join(outputFolder, "run", model.toLowerCase());

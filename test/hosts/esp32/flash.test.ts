@@ -9,7 +9,6 @@ import { readArguments } from "../../../scripts/boards/flash-arguments.js";
 import { findPort, findPorts } from "../../../scripts/boards/tools.js";
 import { UsageError } from "../../../scripts/command-line/command.js";
 import { describeProblem, isProblem } from "../../../scripts/command-line/machine.js";
-import { Problems } from "../../../scripts/command-line/problems.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { entryPoint } from "../../support/entry-point.js";
 import { withEnvironment } from "../../support/environment.js";
@@ -28,11 +27,9 @@ const complete = [
 ];
 /** Parses arguments on a computer without gateway data. @throws UsageError with all problems */
 function read(words: readonly string[], DEVICE_TOKEN = "") {
-	const problems = new Problems();
 	const { isAnyVersion: _, ...options } = withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () =>
-		readArguments(words, problems),
+		readArguments(words),
 	);
-	if (problems.areFound) throw problems.asError();
 	return options;
 }
 
