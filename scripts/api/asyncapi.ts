@@ -91,7 +91,7 @@ function asyncApi(): JsonObject {
 			schemas: {
 				session: jsonSchemaOf(session),
 				device_summary: jsonSchemaOf(deviceSummary),
-				ask: { oneOf: Object.values(confirmableCommands).map(jsonSchemaOf) },
+				ask: { oneOf: Object.values(confirmableCommands).map((command) => jsonSchemaOf(command)) },
 				...Object.fromEntries(schemas),
 			},
 			securitySchemes: {

@@ -7,6 +7,7 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export type JsonObject = { readonly [name: string]: Json };
 
 type Fields = Readonly<Record<string, Shape>>;
+type References = Map<string, Shape>;
 
 /** Reference within the document. */
 export function schemaRef(name: string): JsonObject {
@@ -16,17 +17,18 @@ export function schemaRef(name: string): JsonObject {
 /**
  * Converts a schema. Fields of a single model are optional. Additional fields are allowed as in the protocol's own check: neither in
  * changes nor in messages of the gateway.
+ * @param references receives the schemas that it references, by name
  */
-export function jsonSchemaOf(schema: Shape): JsonObject {
+export function jsonSchemaOf(schema: Shape, references: References = new Map()): JsonObject {
 	const { description, example } = schema;
 	return {
-		...typeOf(schema),
+		...typeOf(schema, references),
 		...(description !== undefined && { description }),
 		...(example !== undefined && { example }),
 	};
 }
 
-function typeOf(schema: Shape): JsonObject {
+function typeOf(schema: Shape, references: References): JsonObject {
 	switch (schema.type) {
 		case "string":
 			if (schema.values)
@@ -53,22 +55,22 @@ function typeOf(schema: Shape): JsonObject {
 				type: "array",
 				...(schema.minItems && { minItems: schema.minItems }),
 				maxItems: schema.maxItems,
-				items: jsonSchemaOf(schema.item),
+				items: jsonSchemaOf(schema.item, references),
 			};
 		case "null":
 			return { type: "null" };
 		case "either":
-			return { anyOf: schema.of.map((option) => jsonSchemaOf(option)) };
+			return { anyOf: schema.of.map((option) => jsonSchemaOf(option, references)) };
 		case "object":
 			return {
 				type: "object",
 				...requiredOf(schema.fields),
 				...(schema.isChange && { minProperties: 1 }),
-				properties: propertiesOf(schema),
+				properties: propertiesOf(schema, references),
 				...(schema.isChange && { additionalProperties: false }),
 			};
 		case "typed":
-			return jsonSchemaOf(schema.of);
+			return jsonSchemaOf(schema.of, references);
 		case "record":
 			return { type: "object" };
 		case "binary":
@@ -78,14 +80,14 @@ function typeOf(schema: Shape): JsonObject {
 		case "true":
 			return { type: "boolean", const: true };
 		case "nullable":
-			return orNull(jsonSchemaOf(schema.of));
+			return orNull(jsonSchemaOf(schema.of, references));
 		case "array":
-			return { type: "array", items: jsonSchemaOf(schema.item) };
+			return { type: "array", items: jsonSchemaOf(schema.item, references) };
 		case "closed":
 			return {
 				type: "object",
 				...requiredOf(schema.fields),
-				properties: propertiesOf(schema),
+				properties: propertiesOf(schema, references),
 				additionalProperties: false,
 			};
 		case "counts":
@@ -96,8 +98,9 @@ function typeOf(schema: Shape): JsonObject {
 				additionalProperties: false,
 			};
 		case "reference": {
-			const references = Object.keys(schema.to).map(schemaRef);
-			return references.length === 1 ? (references[0] ?? {}) : { oneOf: references };
+			for (const [name, shape] of Object.entries(schema.to)) references.set(name, shape);
+			const [first = {}, ...others] = Object.keys(schema.to).map(schemaRef);
+			return others.length === 0 ? first : { oneOf: [first, ...others] };
 		}
 	}
 }
@@ -109,11 +112,17 @@ function orNull(schema: JsonObject): JsonObject {
 }
 
 /** Schemas by field. */
-export function propertiesOf({ fields }: { readonly fields: Fields }): JsonObject {
+export function propertiesOf(
+	{ fields }: { readonly fields: Fields },
+	references: References = new Map(),
+): JsonObject {
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, field]) => [
 			name,
-			{ ...jsonSchemaOf(field), ...(field.part && { description: `${modelsWith(field.part)} only` }) },
+			{
+				...jsonSchemaOf(field, references),
+				...(field.part && { description: `${modelsWith(field.part)} only` }),
+			},
 		]),
 	);
 }

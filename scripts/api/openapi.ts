@@ -17,16 +17,19 @@ export function openApiDocument(): { readonly file: URL; readonly text: string }
 }
 
 function openApi(): JsonObject {
-	const schemas = new Map<string, Shape>();
+	const operations = new Operations();
 	const paths: Record<string, Record<string, Json>> = {};
 	for (const { extension, routes } of routeTables)
 		for (const [name, route] of Object.entries(routes)) {
 			const [method = "", path = ""] = name.split(" ");
 			const template = path.replaceAll(/:(\w+)/g, "{$1}");
-			const operation = operationOf(method, template, extension, route);
+			const operation = operations.operationOf(method, template, extension, route);
 			paths[template] = { ...paths[template], [method.toLowerCase()]: operation };
-			for (const shape of shapesOf(route)) collect(shape, schemas);
 		}
+	const schemas: Record<string, Json> = { problem: problemSchema };
+	// Schemas add those that they reference.
+	for (const [name, shape] of operations.references)
+		schemas[name] = jsonSchemaOf(shape, operations.references);
 	const extensions = routeTables.flatMap(({ extension }) => extension ?? []);
 	return {
 		openapi: "3.1.0",
@@ -45,128 +48,148 @@ function openApi(): JsonObject {
 		components: {
 			securitySchemes,
 			responses: standardResponses,
-			schemas: {
-				problem: problemSchema,
-				...Object.fromEntries([...schemas].map(([name, shape]) => [name, jsonSchemaOf(shape)])),
-			},
+			schemas,
 		},
 	};
 }
 
-function operationOf(
-	method: string,
-	path: string,
-	extension: string | null,
-	route: RouteDefinition,
-): JsonObject {
-	const { summary, description, roles, devices, body } = route;
-	const parameters = parametersOf(path, route);
-	return {
-		operationId: `${method.toLowerCase()}${path}`.replaceAll(/[^A-Za-z0-9]+/g, "_").replace(/_$/, ""),
-		...(extension !== null && { tags: [extension] }),
-		summary,
-		...(description !== undefined && { description }),
-		security: roles
-			? [...(devices ? [{ deviceToken: [] }] : []), { monitorToken: roles }, { login: roles }]
-			: [],
-		...(parameters.length > 0 && { parameters }),
-		...(body && { requestBody: requestBodyOf(body) }),
-		responses: { ...successesOf(route), ...problemsOf(method, path, route) },
-	};
-}
+/** Converts routes, and collects the schemas that they reference. */
+class Operations {
+	/** Referenced schemas by name. */
+	readonly references = new Map<string, Shape>();
 
-function parametersOf(path: string, { params = {}, query = {}, headers = {} }: RouteDefinition) {
-	const parameter = (place: string, name: string, required: boolean, shape: Shape): JsonObject => {
-		const { description, example, optional: _, ...schema } = shape;
+	operationOf(method: string, path: string, extension: string | null, route: RouteDefinition): JsonObject {
+		const { summary, description, roles, devices, body } = route;
+		const parameters = this.#parametersOf(path, route);
 		return {
-			...{ name, in: place },
-			...(required && { required }),
+			operationId: `${method.toLowerCase()}${path}`.replaceAll(/[^A-Za-z0-9]+/g, "_").replace(/_$/, ""),
+			...(extension !== null && { tags: [extension] }),
+			summary,
 			...(description !== undefined && { description }),
-			schema: jsonSchemaOf(schema),
-			...(example !== undefined && { example }),
+			security: roles
+				? [...(devices ? [{ deviceToken: [] }] : []), { monitorToken: roles }, { login: roles }]
+				: [],
+			...(parameters.length > 0 && { parameters }),
+			...(body && { requestBody: this.#requestBodyOf(body) }),
+			responses: { ...this.#successesOf(route), ...this.#problemsOf(method, path, route) },
 		};
-	};
-	return [
-		...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
-			parameter("path", name, true, params[name] ?? { type: "string" }),
-		),
-		...Object.entries(query).map(([name, shape]) => parameter("query", name, !shape.optional, shape)),
-		...Object.entries(headers).map(([name, shape]) => parameter("header", name, !shape.optional, shape)),
-	];
-}
+	}
 
-function requestBodyOf(body: NonNullable<RouteDefinition["body"]>): JsonObject {
-	const described = body.description !== undefined && { description: body.description };
-	if (body.type === "raw")
-		return { ...(!body.isOptional && { required: true }), ...described, content: contentOf(body.content) };
-	const schema = jsonSchemaOf(body.documented ?? body.schema);
-	return {
-		required: true,
-		...described,
-		content: { "application/json": { schema, example: jsonOf(body.example) } },
-	};
-}
+	#parametersOf(path: string, { params = {}, query = {}, headers = {} }: RouteDefinition) {
+		const parameter = (place: string, name: string, required: boolean, shape: Shape): JsonObject => {
+			const { description, example, optional: _, ...schema } = shape;
+			return {
+				...{ name, in: place },
+				...(required && { required }),
+				...(description !== undefined && { description }),
+				schema: jsonSchemaOf(schema, this.references),
+				...(example !== undefined && { example }),
+			};
+		};
+		return [
+			...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) =>
+				parameter("path", name, true, params[name] ?? { type: "string" }),
+			),
+			...Object.entries(query).map(([name, shape]) => parameter("query", name, !shape.optional, shape)),
+			...Object.entries(headers).map(([name, shape]) => parameter("header", name, !shape.optional, shape)),
+		];
+	}
 
-function successesOf(route: RouteDefinition): JsonObject {
-	const { reply, returns = "Success.", status, alternatives = {}, location, replyHeaders } = route;
-	const headers = {
-		...(location && { Location: { schema: { type: "string" } } }),
-		...(replyHeaders && headersOf(replyHeaders)),
-	};
-	const content =
-		reply?.type === "raw"
-			? contentOf(reply.content)
-			: reply && { "application/json": { schema: jsonSchemaOf(reply) } };
-	const response = (description: string): JsonObject => ({
-		description,
-		...(Object.keys(headers).length > 0 && { headers }),
-		...(content && { content }),
-	});
-	return {
-		[status ?? (reply ? 200 : 204)]: response(returns),
-		...Object.fromEntries(Object.entries(alternatives).map(([other, text]) => [other, response(text)])),
-		...(reply?.type === "raw" &&
-			reply.isFile && { ...fileResponses, 206: partOf(reply.content, replyHeaders) }),
-	};
-}
+	#requestBodyOf(body: NonNullable<RouteDefinition["body"]>): JsonObject {
+		const described = body.description !== undefined && { description: body.description };
+		if (body.type === "raw")
+			return {
+				...(!body.isOptional && { required: true }),
+				...described,
+				content: this.#contentOf(body.content),
+			};
+		const schema = jsonSchemaOf(body.documented ?? body.schema, this.references);
+		return {
+			required: true,
+			...described,
+			content: { "application/json": { schema, example: jsonOf(body.example) } },
+		};
+	}
 
-function problemsOf(
-	method: string,
-	path: string,
-	{ roles, body, query, alternatives, problems = {} }: RouteDefinition,
-): JsonObject {
-	const isCreated = alternatives?.[201] !== undefined;
-	const fields = [...Object.values(query ?? {}).map(({ optional }) => !optional), body?.type === "json"];
-	return {
-		...(body?.type === "json" && { 400: responseRef("invalidJson") }),
-		...(roles && { 401: responseRef("unauthorized"), 429: responseRef("tooManyWrongTokens") }),
-		...(method !== "GET" && { 403: responseRef("otherOrigin") }),
-		...(path.includes("{") && !isCreated && { 404: responseRef("notFound") }),
-		...(fields.includes(true) && { 422: responseRef("invalidField") }),
-		...Object.fromEntries(
-			Object.entries(problems).map(([status, response]) => [
-				status,
-				typeof response === "string"
-					? { description: response, content: problem }
-					: { description: response.description, content: contentOf(response.content) },
+	#successesOf(route: RouteDefinition): JsonObject {
+		const { reply, returns = "Success.", status, alternatives = {}, location, replyHeaders } = route;
+		const headers = {
+			...(location && { Location: { schema: { type: "string" } } }),
+			...(replyHeaders && this.#headersOf(replyHeaders)),
+		};
+		const content =
+			reply?.type === "raw"
+				? this.#contentOf(reply.content)
+				: reply && { "application/json": { schema: jsonSchemaOf(reply, this.references) } };
+		const response = (description: string): JsonObject => ({
+			description,
+			...(Object.keys(headers).length > 0 && { headers }),
+			...(content && { content }),
+		});
+		return {
+			[status ?? (reply ? 200 : 204)]: response(returns),
+			...Object.fromEntries(Object.entries(alternatives).map(([other, text]) => [other, response(text)])),
+			...(reply?.type === "raw" &&
+				reply.isFile && { ...fileResponses, 206: this.#partOf(reply.content, replyHeaders) }),
+		};
+	}
+
+	#problemsOf(
+		method: string,
+		path: string,
+		{ roles, body, query, alternatives, problems = {} }: RouteDefinition,
+	): JsonObject {
+		const isCreated = alternatives?.[201] !== undefined;
+		const fields = [...Object.values(query ?? {}).map(({ optional }) => !optional), body?.type === "json"];
+		return {
+			...(body?.type === "json" && { 400: responseRef("invalidJson") }),
+			...(roles && { 401: responseRef("unauthorized"), 429: responseRef("tooManyWrongTokens") }),
+			...(method !== "GET" && { 403: responseRef("otherOrigin") }),
+			...(path.includes("{") && !isCreated && { 404: responseRef("notFound") }),
+			...(fields.includes(true) && { 422: responseRef("invalidField") }),
+			...Object.fromEntries(
+				Object.entries(problems).map(([status, response]) => [
+					status,
+					typeof response === "string"
+						? { description: response, content: problem }
+						: { description: response.description, content: this.#contentOf(response.content) },
+				]),
+			),
+		};
+	}
+
+	#headersOf(headers: Readonly<Record<string, Shape>>): JsonObject {
+		return Object.fromEntries(
+			Object.entries(headers).map(([name, { description, ...shape }]) => [
+				name,
+				{ ...(description !== undefined && { description }), schema: jsonSchemaOf(shape, this.references) },
 			]),
-		),
-	};
-}
+		);
+	}
 
-function headersOf(headers: Readonly<Record<string, Shape>>): JsonObject {
-	return Object.fromEntries(
-		Object.entries(headers).map(([name, { description, ...shape }]) => [
-			name,
-			{ ...(description !== undefined && { description }), schema: jsonSchemaOf(shape) },
-		]),
-	);
-}
+	#contentOf(content: Readonly<Record<string, Shape>>): JsonObject {
+		return Object.fromEntries(
+			Object.entries(content).map(([type, shape]) => [
+				type,
+				{ schema: jsonSchemaOf(shape, this.references) },
+			]),
+		);
+	}
 
-function contentOf(content: Readonly<Record<string, Shape>>): JsonObject {
-	return Object.fromEntries(
-		Object.entries(content).map(([type, shape]) => [type, { schema: jsonSchemaOf(shape) }]),
-	);
+	#partOf(content: Readonly<Record<string, Shape>>, ofWhole: RouteDefinition["replyHeaders"] = {}) {
+		const { "Content-Digest": digest } = ofWhole;
+		return {
+			description: `The part that Range asks for, unless If-Range does not match.${
+				digest ? " Parts larger than 64 KiB have no Content-Digest." : ""
+			}`,
+			headers: this.#headersOf({
+				ETag: text,
+				"Content-Range": text,
+				...(digest && { "Content-Digest": digest }),
+			}),
+			content: this.#contentOf(content),
+		};
+	}
 }
 
 function jsonOf(value: object): Json {
@@ -175,43 +198,6 @@ function jsonOf(value: object): Json {
 
 function responseRef(name: keyof typeof standardResponses): JsonObject {
 	return { $ref: `#/components/responses/${name}` };
-}
-
-function shapesOf({ params, query, headers, body, reply }: RouteDefinition): readonly Shape[] {
-	return [
-		...Object.values({ ...params, ...query, ...headers }),
-		...(body?.type === "json" ? [body.documented ?? body.schema] : Object.values(body?.content ?? {})),
-		...(reply?.type === "raw" ? Object.values(reply.content) : reply ? [reply] : []),
-	];
-}
-
-/** Adds the schemas that a shape references. */
-function collect(shape: Shape, schemas: Map<string, Shape>): void {
-	switch (shape.type) {
-		case "reference":
-			for (const [name, to] of Object.entries(shape.to)) {
-				if (schemas.has(name)) continue;
-				schemas.set(name, to);
-				collect(to, schemas);
-			}
-			break;
-		case "object":
-		case "closed":
-			for (const field of Object.values(shape.fields)) collect(field, schemas);
-			break;
-		case "list":
-		case "array":
-			collect(shape.item, schemas);
-			break;
-		case "nullable":
-		case "typed":
-			collect(shape.of, schemas);
-			break;
-		case "either":
-			for (const option of shape.of) collect(option, schemas);
-			break;
-		default:
-	}
 }
 
 const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/problem" } } };
@@ -246,17 +232,6 @@ const fileResponses = {
 		content: problem,
 	},
 };
-
-function partOf(content: Readonly<Record<string, Shape>>, ofWhole: RouteDefinition["replyHeaders"] = {}) {
-	const { "Content-Digest": digest } = ofWhole;
-	return {
-		description: `The part that Range asks for, unless If-Range does not match.${
-			digest ? " Parts larger than 64 KiB have no Content-Digest." : ""
-		}`,
-		headers: headersOf({ ETag: text, "Content-Range": text, ...(digest && { "Content-Digest": digest }) }),
-		content: contentOf(content),
-	};
-}
 
 const upgradeOnly = {
 	description: "Only for WebSocket upgrades; see asyncapi.yaml.",
