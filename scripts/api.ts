@@ -1,9 +1,10 @@
 /** `npm run api`: generates the API documents and the settings table in gateway/README.md. */
 
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { asyncApiDocument } from "./api/asyncapi.js";
 import { openApiDocument } from "./api/openapi.js";
 import { settingsDocument } from "./api/settings-table.js";
-import { writeDocument } from "./api/write.js";
 import { requireNoArguments, runCommand } from "./command-line/command.js";
 
 const usage = `Usage: npm run api
@@ -16,7 +17,9 @@ await runCommand({
 	usage,
 	run: (words) => {
 		requireNoArguments(words);
-		for (const { file, text } of [asyncApiDocument(), openApiDocument(), settingsDocument()])
-			console.log(writeDocument(file, text));
+		for (const { file, text } of [asyncApiDocument(), openApiDocument(), settingsDocument()]) {
+			writeFileSync(file, text);
+			console.log(`Wrote ${fileURLToPath(file)}.`);
+		}
 	},
 });
