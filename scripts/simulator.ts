@@ -1,17 +1,12 @@
 /** `npm run simulator`: runs the firmware in the Moddable simulator with a panel of LED ring, buttons and sensors. */
 
 import { join } from "node:path";
+import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { installedSettings } from "../device/protocol/messages.js";
 import type { Model } from "../device/protocol/schema.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { print, runCommand, UsageError } from "./command-line/command.js";
-import {
-	type DeviceSettings,
-	findToken,
-	modelNames,
-	parseGateway,
-	readAuthority,
-} from "./command-line/device-settings.js";
+import { type DeviceSettings, findToken, modelNames, readAuthority } from "./command-line/device-settings.js";
 import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
@@ -119,7 +114,7 @@ function readArguments(words: readonly string[]) {
 	const known = { names: installedSettings, flags: [debugFlag, anyVersionFlag] };
 	const { model, values, flags, isAnyVersion } = parseDeviceWords(words, known, problems);
 	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(findToken) } = values;
-	problems.attempt(() => parseGateway(gateway));
+	problems.attempt(() => parseGatewayUrl(gateway));
 	const ca = values.ca && problems.attempt(() => readAuthority(values.ca));
 	if (problems.areFound || !model) throw problems.asError(UsageError);
 	const settings = { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) };

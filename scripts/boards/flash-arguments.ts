@@ -1,5 +1,6 @@
 /** Parses and checks the command line of `npm run flash`. */
 
+import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { isLoopback, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
@@ -8,7 +9,6 @@ import {
 	type DeviceSettings,
 	findToken,
 	modelNames,
-	parseGateway,
 	readAuthority,
 	settingsOf,
 } from "../command-line/device-settings.js";
@@ -76,7 +76,7 @@ function checkNetwork({ ssid, password, ssid2, password2 }: Values, problems: Pr
 
 /** @returns CA certificate of the gateway, if any */
 function checkGateway({ gateway, ca }: Values, problems: Problems): string | undefined {
-	const url = gateway ? problems.attempt(() => parseGateway(gateway)) : undefined;
+	const url = gateway ? problems.attempt(() => parseGatewayUrl(gateway)) : undefined;
 	if (url && isLoopback(url.host))
 		problems.add(
 			`A board cannot reach ${url.host}. Specify the address of the gateway in your network, and start it with HOST=0.0.0.0.`,

@@ -2,8 +2,6 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { messageOf } from "../../device/message-of.js";
-import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { longestAuthority } from "../../hosts/esp32/nvs-settings.js";
 import { findGatewayToken } from "./gateway-token.js";
@@ -21,15 +19,6 @@ export function findModel(word: string | undefined): Model | undefined {
 export function settingsOf(values: Readonly<Record<string, string | undefined>>): DeviceSettings {
 	const entries = Object.entries(values).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
 	return Object.fromEntries(entries);
-}
-
-/** @throws Error with a complete sentence */
-export function parseGateway(gateway: string): ReturnType<typeof parseGatewayUrl> {
-	try {
-		return parseGatewayUrl(gateway);
-	} catch (error) {
-		throw new Error(`${messageOf(error)}.`);
-	}
 }
 
 export const authorityMissing =

@@ -21,7 +21,7 @@ export class Problems {
 		try {
 			return action();
 		} catch (error) {
-			this.add(messageOf(error));
+			this.add(messageOf(error).replace(/\.?$/, "."));
 			return undefined;
 		}
 	}

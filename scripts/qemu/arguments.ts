@@ -1,5 +1,6 @@
 /** Parses and checks the command line of `npm run qemu`. */
 
+import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type InstalledSetting, installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/models.js";
 import { isLoopback } from "../../hosts/esp32/nvs-settings.js";
@@ -10,7 +11,6 @@ import {
 	type DeviceSettings,
 	findToken,
 	modelNames,
-	parseGateway,
 	readAuthority,
 	settingsOf,
 } from "../command-line/device-settings.js";
@@ -86,7 +86,7 @@ function gatewayFor({ gateway, ca }: Values): string {
 		throw new Error(
 			"Specify gateway=…, the address that npm start prints, such as ws://127.0.0.1:8080/device.",
 		);
-	const { isSecure, host } = parseGateway(gateway);
+	const { isSecure, host } = parseGatewayUrl(gateway);
 	if (isSecure && !ca) throw new Error(authorityMissing);
 	const qemuHost = hostInQemu(host);
 	if (qemuHost === host) return gateway;
