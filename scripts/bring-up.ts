@@ -2,10 +2,10 @@
 
 import { writeFileSync } from "node:fs";
 import { messageOf } from "../device/message-of.js";
-import type { SerialPort } from "./boards/serial.js";
+import { isInQemu } from "./boards/build.js";
 import { options, readArguments, usage } from "./bring-up/arguments.js";
 import { BringUpBoard } from "./bring-up/board.js";
-import { connect } from "./bring-up/connect.js";
+import { type Connection, connect } from "./bring-up/connect.js";
 import { changes, fileName, type StepResult, table } from "./bring-up/report.js";
 import { runSteps } from "./bring-up/run.js";
 import { readPins } from "./bring-up/targets.js";
@@ -20,13 +20,18 @@ await runCommand({ name: "bring-up", usage, options, run });
 async function run(words: readonly string[]): Promise<void> {
 	const request = readArguments(words);
 	const log: string[] = [];
-	let connection: SerialPort | undefined;
+	let connection: Connection | undefined;
 	const board = new BringUpBoard({
 		line: { write: (text) => connection?.write(text) },
 		onLog: (line) => log.push(line),
 	});
-	connection = await connect(request, (line) => board.receive(line));
+	connection = await connect(request, {
+		onLine: (line) => board.receive(line),
+		onEnd: (reason) => board.end(reason),
+	});
 	const person = new Terminal();
+	// The default action would leave QEMU running.
+	process.once("SIGTERM", () => connection?.close());
 	try {
 		await board.waitUntilReady();
 		await runAll(board, person, request);
@@ -58,6 +63,6 @@ async function runAll(
 	person.print(`\n${table(results)}\n\nResults: ${file}`);
 	const toChange = changes(results, host);
 	if (toChange) person.print(`\nRequired changes for this board:\n\n${toChange}`);
-	person.print(`\nRestore the firmware with: npm run flash -- ${host} keep`);
+	if (!isInQemu(host)) person.print(`\nRestore the firmware with: npm run flash -- ${host} keep`);
 	if (results.some(({ outcome }) => outcome === "failed")) process.exitCode = 1;
 }

@@ -12,7 +12,8 @@ const hosts = targets.map(({ host }) => host);
 export const usage = `Usage: npm run bring-up -- ${hosts.join("|")} [keep] [port=…] [step …]
 
 Replaces the firmware of a board by a test program over USB, and tests each part interactively: it reports faulty parts, and the
-required changes of hosts/<board>/pins.ts. The settings of the board are kept.
+required changes of hosts/<board>/pins.ts. The settings of the board are kept. In QEMU, codec,
+clocks and buttons are not connected to these pins, so their steps fail.
 
   keep                use the test program on the board without building and flashing it again
   port=/dev/ttyACM0   serial port, if more than one board is connected

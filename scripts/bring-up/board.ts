@@ -31,8 +31,10 @@ const retryMs = 2_000;
 
 export class BringUpBoard {
 	readonly #options: BoardOptions;
-	/** Events: `start`, and `answer` with the id of its request. */
+	/** Events: `start`, `answer` with the id of its request, and `end`. */
 	readonly #events = new EventEmitter();
+	/** Reason why the connection ended. */
+	#end: string | undefined;
 	#lastId = 0;
 
 	constructor(options: BoardOptions) {
@@ -47,6 +49,12 @@ export class BringUpBoard {
 		this.#events.emit(message.ready === true ? "start" : `answer ${message.id}`, message);
 	}
 
+	/** Fails pending requests after the serial port was closed. */
+	end(reason: string): void {
+		this.#end = reason;
+		this.#events.emit("end");
+	}
+
 	/** Waits for the next start of the program. @throws Error after 30 s */
 	async nextStart(): Promise<void> {
 		await this.#next("start", requestTimeoutMs, silent);
@@ -58,8 +66,8 @@ export class BringUpBoard {
 			try {
 				await this.#send("about", {}, retryMs);
 				return;
-			} catch {
-				// It has not started yet.
+			} catch (error) {
+				if (this.#end !== undefined) throw error;
 			}
 		}
 		throw new Error(silent);
@@ -86,17 +94,21 @@ export class BringUpBoard {
 		return answer;
 	}
 
-	/** Waits for an event. @param late message for a timeout @throws Error after a timeout */
+	/** Waits for an event. @param late message for a timeout @throws Error after a timeout or the end of the serial port */
 	async #next(event: string, limitMs: number, late: string): Promise<Readonly<Record<string, unknown>>> {
+		if (this.#end !== undefined) throw new Error(this.#end);
 		const over = new AbortController();
-		const timer = setTimeout(() => over.abort(), limitMs);
+		const stop = () => over.abort();
+		const timer = setTimeout(stop, limitMs);
+		this.#events.once("end", stop);
 		try {
 			const [message] = await once(this.#events, event, { signal: over.signal });
 			return message;
 		} catch {
-			throw new Error(late);
+			throw new Error(this.#end ?? late);
 		} finally {
 			clearTimeout(timer);
+			this.#events.off("end", stop);
 		}
 	}
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Chip } from "../../device/protocol/messages.js";
 import { type Model, models } from "../../device/protocol/models.js";
 import type { BoardTuning, Proto1Tuning } from "../../hosts/esp32/pins.js";
-import { boardOf } from "../boards/build.js";
+import { boardOf, qemuBoardOf } from "../boards/build.js";
 import { projectFolder } from "../command-line/project.js";
 import type { AllPins } from "./step.js";
 
@@ -35,18 +35,17 @@ export const boardModule = {
 	analogPins: range(1, 10),
 } as const;
 
-export const targets: readonly Target[] = models.map((model) => ({
-	model,
-	host: boardOf(model),
-	chip: "esp32s3",
-}));
+export const targets: readonly Target[] = models.flatMap((model) => [
+	{ model, host: boardOf(model), chip: "esp32s3" },
+	{ model, host: qemuBoardOf(model), chip: "esp32s3-qemu" },
+]);
 
 interface BoardFile {
 	readonly pins: AllPins;
 	readonly tuning: BoardTuning | Proto1Tuning;
 }
 
-/** Reads the current pins.ts, which may have changed since the last run. */
+/** Reads the current pins.ts, which may have changed since the last run. QEMU uses that of a board of its model. */
 export async function readPins({ model }: Target): Promise<AllPins> {
 	const { pins, tuning }: BoardFile = await import(`../../hosts/${boardOf(model)}/pins.js`);
 	return { ...pins, ...tuning };

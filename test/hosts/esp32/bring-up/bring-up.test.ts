@@ -59,6 +59,7 @@ async function start(t: TestContext, { model = "PROTO-1", wiring: changes, facts
 			rest = lines.pop() ?? "";
 			for (const line of lines) board.receive(line);
 		},
+		onExit: ({ message }) => board.end(message),
 	});
 	t.after(() => device.close());
 	await board.waitUntilReady();
@@ -233,7 +234,7 @@ describe("bring-up", { concurrency: 4 }, () => {
 	});
 });
 
-test("times out on a silent board and suggests a fix", async (t) => {
+test("times out on a silent board or a closed port and suggests a fix", async (t) => {
 	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const board = new BringUpBoard({ line: { write: () => {} }, onLog: () => {} });
 	const silent = assert.rejects(
@@ -245,6 +246,10 @@ test("times out on a silent board and suggests a fix", async (t) => {
 		await new Promise(setImmediate);
 	}
 	await silent;
+	const asked = assert.rejects(board.request("about", {}), /QEMU ended with 1/);
+	board.end("QEMU ended with 1");
+	await asked;
+	await assert.rejects(board.nextStart(), /QEMU ended with 1/);
 });
 
 test("hosts/README.md lists the open questions of each step in their order", () => {
