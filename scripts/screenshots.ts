@@ -4,7 +4,6 @@ import { on, once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { WebSocket } from "ws";
@@ -17,6 +16,7 @@ import { extensions } from "../gateway/extensions.js";
 import { Gateway } from "../gateway/gateway.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { encodeImage } from "../hosts/virtual/node/boot/encode-image.js";
+import { call } from "../test/support/call.js";
 import { launchChromium, logIn } from "../test/support/chromium.js";
 import { eventually } from "../test/support/eventually.js";
 import { bearer, deviceToken, monitorToken, noRateLimits } from "../test/support/gateway-settings.js";
@@ -187,9 +187,12 @@ async function run(words: readonly string[]): Promise<void> {
 		const watched = fleet.find(({ deviceId }) => deviceId === seen);
 		if (watched) await reportForADay(url, await watched.connect(), clock);
 		await Promise.all(fleet.filter((device) => device !== watched).map((device) => device.connect()));
-		for (const [deviceId, name, room] of labels) await label(url, deviceId, { name, room });
-		for (const schedule of schedules) await send(url, "POST", "schedules", schedule);
-		for (const hours of quietHours) await send(url, "PUT", "quiet-hours", hours);
+		for (const [deviceId, name, room] of labels) {
+			await isKnown(url, deviceId);
+			await call(url, "PATCH", `devices/${deviceId}`, { name, room });
+		}
+		for (const schedule of schedules) await call(url, "POST", "schedules", schedule);
+		for (const hours of quietHours) await call(url, "PUT", "quiet-hours", hours);
 		await updateSome(url, fleet);
 		await mkdir(folder, { recursive: true });
 		for (const view of views)
@@ -202,16 +205,9 @@ async function run(words: readonly string[]): Promise<void> {
 	}
 }
 
-/** Waits until the gateway knows the device. */
-async function label(url: string, deviceId: string, texts: object): Promise<void> {
-	while (!(await fetch(`${url}/api/devices/${deviceId}`, { headers: bearer(monitorToken) })).ok)
-		await setTimeout(20);
-	await send(url, "PATCH", `devices/${deviceId}`, texts);
-}
-
-async function send(url: string, method: string, path: string, body: object): Promise<void> {
-	const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-	await fetch(`${url}/api/${path}`, { method, headers, body: JSON.stringify(body) });
+/** Resolves once the gateway knows the device. */
+async function isKnown(url: string, deviceId: string | undefined): Promise<void> {
+	await eventually(() => call(url, "GET", `devices/${deviceId}`));
 }
 
 async function addReleases(releasesDir: string): Promise<void> {
@@ -225,8 +221,7 @@ async function addReleases(releasesDir: string): Promise<void> {
 /** A rollout that goes on while the pictures are taken: one device updated, one rolled back, one downloading, one away. */
 async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promise<void> {
 	const away = fleet.at(-1);
-	const headers = bearer(monitorToken);
-	while (!(await fetch(`${url}/api/devices/${away?.deviceId}`, { headers })).ok) await setTimeout(50);
+	await isKnown(url, away?.deviceId);
 	away?.close();
 	const running = fleet.find(({ ending }) => ending === "waits");
 	const [done, back] = fleet.filter(({ ending }) => ending && ending !== "waits");
