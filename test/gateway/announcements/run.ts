@@ -1,17 +1,17 @@
 /** Gateway with devices that play sounds as the firmware does, without a speaker. */
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { sha256Of } from "../../support/bytes.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
+import { skipWithout } from "../../support/extensions.js";
 import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
 
 /** Options of tests that require rooms or the device list of fleet/. */
-export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
+export const ofFleet = skipWithout("fleet");
 
 /** Sound of half a second. */
 export const wav = wavOf(tone(16_000));

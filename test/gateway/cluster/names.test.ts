@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { MemoryServer } from "../../support/memory-bus.js";
+import { recordLog } from "../../support/recorded-log.js";
 import { runClustered } from "./gateways.js";
 
 test("tells monitors the names of gateways, and that their releases differ until they match", async (t) => {
 	const server = new MemoryServer();
-	const lines: Readonly<Record<string, unknown>>[] = [];
-	const log = createLog("info", { write: (line) => lines.push(JSON.parse(line)) });
+	const { lines, log } = recordLog();
 	const a = await runClustered(t, server.connect(), { gatewayName: "hall", log });
 	const releasesDir = join(await temporaryDirectory(t), "releases");
 	await mkdir(releasesDir);

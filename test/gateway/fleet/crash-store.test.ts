@@ -8,11 +8,10 @@ import { noUpdate } from "../../../gateway/api/update.js";
 import { Events } from "../../../gateway/events.js";
 import { signatureOf } from "../../../gateway/fleet/crash-signature.js";
 import { CrashCounter } from "../../../gateway/fleet/crash-store.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
-import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { makeSessions } from "../../support/record-stubs.js";
 import {
 	type Client,
 	noRateLimits,
@@ -76,10 +75,9 @@ describe("crash", () => {
 
 	test("is counted from 0 for the version that is being installed, which may crash before it reports", async () => {
 		const registry = new Registry();
-		const events = new Events();
-		const sessions = new Sessions({ events, now: Date.now, monotonic: () => 0, maxDevices: 1 });
+		const { events, sessions, open } = makeSessions();
 		events.on(new CrashCounter(createMetrics(registry)));
-		const { device } = sessions.open(makeHandshake(deviceId), silentLink);
+		const { device } = open(deviceId);
 		assert.ok(device, "no device");
 		sessions.setOta(device, { ...noUpdate, otaStatus: "pending", otaVersion: "2.0.0" });
 		assert.match(await registry.metrics(), /^gateway_crashes_total\{kind="panic",version="2\.0\.0"\} 0$/m);

@@ -3,17 +3,15 @@ import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { noUpdate } from "../../../gateway/api/update.js";
 import { createYield } from "../../../gateway/event-loop.js";
-import { Events } from "../../../gateway/events.js";
 import type { UpdateJob } from "../../../gateway/firmware/update-job.js";
 import { Issues } from "../../../gateway/fleet/issues.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { isoTime } from "../../../gateway/sessions/view.js";
 import { fileRecords } from "../../../gateway/storage/file-records.js";
 import type { OpenRecords } from "../../../gateway/storage/records.js";
 import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
 import { MonitorView } from "../../support/monitor-view.js";
-import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { makeSessions } from "../../support/record-stubs.js";
 import { type RunningGateway, runGateway, runWatched, temporaryDirectory } from "../../support/running.js";
 import { type Json, sampleReport, withFields } from "../../support/sample-report.js";
 import { ScriptedDevice } from "../../support/scripted-device.js";
@@ -25,8 +23,7 @@ const minute = 60_000;
 async function fleet(t: TestContext) {
 	const clock = { now: 100 * minute };
 	const now = () => clock.now;
-	const events = new Events();
-	const sessions = new Sessions({ events, now, monotonic: now, maxDevices: 10 });
+	const { events, sessions, open } = makeSessions({ now, monotonic: now });
 	const jobs: UpdateJob[] = [];
 	const directory = await temporaryDirectory(t);
 	const records: OpenRecords = (kind) => fileRecords({ ...kind, directory, disk: fs, onProblem: () => {} });
@@ -36,7 +33,7 @@ async function fleet(t: TestContext) {
 		crashes: { headsOf: () => [] },
 	});
 	events.on(issues.listeners);
-	const connect = () => sessions.open({ ...makeHandshake(deviceId), model: "DEV-1" }, silentLink);
+	const connect = () => open(deviceId, { model: "DEV-1" });
 	/** Disconnects, after a new connection unless connected. */
 	const leave = (session = connect()) => sessions.end(session, "disconnected");
 	const device = () => sessions.devices.get(deviceId) ?? assert.fail(`${deviceId} is unknown`);
@@ -231,7 +228,7 @@ test("keeps a crash dismissed across a restart until the next one", async (t) =>
 					return kind === "crashed" && seen === isSeen;
 				});
 			};
-			await waitUntil(crashed, () => picture.until(() => true));
+			await waitUntil(crashed, () => client.until(() => true));
 			return crashed();
 		};
 	};

@@ -3,12 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { matches } from "../../../device/protocol/schema.js";
 import { label, labelOf, noLabel } from "../../../gateway/api/label.js";
-import { Events } from "../../../gateway/events.js";
 import { Labels, labelRecord } from "../../../gateway/fleet/labels.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { Records } from "../../../gateway/storage/records.js";
 import { valid } from "../../support/arbitraries.js";
-import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { emptyEngine, makeSessions } from "../../support/record-stubs.js";
 import "../../support/property-runs.js";
 
 test("reads a label record back unchanged", () => {
@@ -30,24 +28,23 @@ test("normalizes a label stored by an earlier release", () => {
 
 function run() {
 	const engine = emptyEngine();
-	const events = new Events();
-	const sessions = new Sessions({ events, now: () => 0, monotonic: () => 0, maxDevices: 10 });
+	const { events, sessions, open } = makeSessions();
 	const labels = new Labels({
 		sessions,
 		records: (options) => new Records({ ...options, engine, onProblem: assert.fail }),
 		events,
 	});
 	events.on(labels.listeners);
-	return { engine, sessions, labels, events };
+	return { engine, open, labels, events };
 }
 
 test("shows a label set by another process until it is removed, even for a device known later", async () => {
-	const { engine, events, sessions, labels } = run();
+	const { engine, events, open, labels } = run();
 	const shown: (readonly [reason: string, name: string | undefined])[] = [];
 	events.on({ sessionChanged: ({ device }, reason) => void shown.push([reason, device?.label.name]) });
 	await labels.open();
 	engine.onChange?.("dev-1-000001", JSON.stringify({ name: "Hall" }));
-	const { device } = sessions.open(makeHandshake("dev-1-000001"), silentLink);
+	const { device } = open("dev-1-000001");
 	assert.equal(device?.label.name, "Hall");
 	assert.deepEqual(shown.filter(([reason]) => reason === "labelled").at(-1), ["labelled", "Hall"]);
 	engine.onChange?.("dev-1-000001", undefined);
@@ -55,13 +52,11 @@ test("shows a label set by another process until it is removed, even for a devic
 });
 
 test("a room is renamed when its last device moves to a room whose devices all come from it", async () => {
-	const { engine, events, sessions, labels } = run();
+	const { engine, events, open, labels } = run();
 	const renamed: (readonly [from: string, to: string])[] = [];
 	events.on({ roomRenamed: (...rooms) => renamed.push(rooms) });
 	await labels.open();
-	const [first, second, third] = [1, 2, 3].map(
-		(serial) => sessions.open(makeHandshake(`dev-1-00000${serial}`), silentLink).device,
-	);
+	const [first, second, third] = [1, 2, 3].map((serial) => open(`dev-1-00000${serial}`).device);
 	assert.ok(first && second && third, "three devices are known");
 	for (const device of [first, second]) await labels.set(device, { room: "Kitchen" });
 	await labels.set(third, { room: "Hall" });

@@ -25,7 +25,7 @@ test("sends the list fields of each device first if requested in the URL", async
 	const first = await reporting(await monitor(), deviceId);
 	const client = await subscribe("summary");
 	const picture = new MonitorView(client);
-	const frame = await picture.until(() => true);
+	const frame = await client.until(() => true);
 	assert.deepEqual([frame.type, frame.reason, frame.remaining], ["summary", "snapshot", 0]);
 	const [{ sessionId, connectedAt, firstSeenAt, lastSeenAt, metadata, ...short }] = (
 		await api("GET", "/api/devices")
@@ -33,12 +33,12 @@ test("sends the list fields of each device first if requested in the URL", async
 	assert.deepEqual(picture.devices.get(deviceId), short);
 
 	client.send({ type: "subscribe", summary: true, devices: [deviceId] });
-	await picture.until(({ type }) => type === "ack");
+	await client.until(({ type }) => type === "ack");
 	assert.equal(picture.frames.filter(({ type }) => type === "summary").length, 1);
 	const record = picture.frames.find(({ type }) => type === "status_update");
 	assert.equal(record?.sessions[0]?.sessionId, sessionId);
 	first.socket.close();
-	await picture.until(({ type }) => type === "summary" && picture.devices.get(deviceId)?.connected === false);
+	await client.until(({ type }) => type === "summary" && picture.devices.get(deviceId)?.connected === false);
 });
 
 test("sends a large fleet in parts, a small one first, by name", () => {

@@ -1,15 +1,12 @@
 /** Summary of the devices of sessions without a gateway, with its frames. */
 
-import { Events } from "../../../gateway/events.js";
 import { Summary, type SummaryOptions, summaryText } from "../../../gateway/fleet/summary.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
-import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { makeSessions } from "../../support/record-stubs.js";
 
 /** @param characters length of each device's record, at least */
 export function summarized(maxDevices: number, characters = 10, options: Partial<SummaryOptions> = {}) {
 	const frames: Buffer[] = [];
-	const events = new Events();
-	const sessions = new Sessions({ events, now: () => 0, monotonic: () => 0, maxDevices });
+	const { events, sessions, open: openSession } = makeSessions({ maxDevices });
 	const summary = new Summary({
 		devices: sessions.devices,
 		textOf: (device) => summaryText(device, { of: () => ({}) }),
@@ -24,7 +21,6 @@ export function summarized(maxDevices: number, characters = 10, options: Partial
 	const deviceForgotten = ({ deviceId }: { deviceId: string }) => summary.touch(deviceId);
 	events.on({ sessionChanged: touch, uplink: touch, deviceForgotten });
 	const remoteAddress = "x".repeat(characters);
-	const open = (deviceId: string) =>
-		sessions.open({ ...makeHandshake(deviceId), model: "DEV-1", remoteAddress }, silentLink);
+	const open = (deviceId: string) => openSession(deviceId, { model: "DEV-1", remoteAddress });
 	return { sessions, summary, frames, open };
 }

@@ -16,7 +16,7 @@ async function subscribed(gateway: RunningGateway, devices: readonly string[], s
 	const picture = new MonitorView(client);
 	const subscribe = (message: object) => {
 		client.send({ type: "subscribe", ...message });
-		return picture.until(({ type }) => type === "ack" || type === "error");
+		return client.until(({ type }) => type === "ack" || type === "error");
 	};
 	const ack = await subscribe({ summary, devices, requestId: "s" });
 	const assertCurrent = async () => {
@@ -59,7 +59,7 @@ describe("subscribed monitor", () => {
 		const gateway = await runGateway(t, { limits });
 		const watcher = await gateway.monitor();
 		const devices = [await gateway.reporting(watcher, first), await gateway.reporting(watcher, second)];
-		const { picture } = await subscribed(gateway, [second]);
+		const { client, picture } = await subscribed(gateway, [second]);
 		const before = picture.frames.length;
 		for (const [index, id] of [first, second].entries()) {
 			devices[index]?.send(reportWithVolume(7, id));
@@ -67,10 +67,10 @@ describe("subscribed monitor", () => {
 		}
 		const isLast = ({ type, message }: { type: string; message: unknown }) =>
 			type === "device_message" && JSON.stringify(message).includes("404");
-		await picture.until(isLast);
+		await client.until(isLast);
 		for (const id of [first, second]) assert.equal((await watcher.until(isLast)).deviceId, id);
 		for (const { socket } of devices) socket.close();
-		await picture.until(({ reason }) => reason === "disconnected");
+		await client.until(({ reason }) => reason === "disconnected");
 		const own = picture.frames.slice(before).filter(({ type }) => type !== "summary");
 		assert.deepEqual(
 			own.map(({ type, reason, deviceId, sessions }) => [
@@ -135,14 +135,14 @@ describe("subscribed monitor", () => {
 			(await gateway.reporting(watcher, id)).socket.close();
 			await watcher.change("disconnected");
 		}
-		const { picture } = await subscribed(gateway, []);
+		const { client, picture } = await subscribed(gateway, []);
 		await gateway.api("DELETE", `/api/devices/${first}`);
-		const { removed } = await picture.until(({ type }) => type === "summary");
+		const { removed } = await client.until(({ type }) => type === "summary");
 		assert.deepEqual(removed, [first]);
 		assert.deepEqual([...picture.devices.keys()], [second]);
 		await watcher.until(({ reason }) => reason === "snapshot");
 		await gateway.api("PATCH", `/api/devices/${second}`, { name: "last" });
-		await picture.until(() => picture.devices.get(second)?.name === "last");
+		await client.until(() => picture.devices.get(second)?.name === "last");
 		const updates = picture.frames.filter(({ type }) => type === "status_update");
 		for (const { reason } of updates) assert.notEqual(reason, "snapshot");
 	});

@@ -10,13 +10,13 @@ import { describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import { Registry } from "prom-client";
 import { ServerCertificate } from "../../../gateway/http/certificate.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
 import { Authority, type Certificate, selfSigned, tlsFiles } from "../../support/certificates.js";
 import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { readStartupOutput, startProcess } from "../../support/gateway-process.js";
 import { whyMissing } from "../../support/programs.js";
+import { recordLog } from "../../support/recorded-log.js";
 import { bearer, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const skip = whyMissing("openssl");
@@ -40,14 +40,11 @@ function fingerprint({ cert }: Certificate): string {
 /** Certificate without a gateway, and what it serves. */
 function watch(t: TestContext, folder: string, certificate: Certificate) {
 	const clock = { now: Date.now() + 60_000 };
-	let lines = "";
-	const write = (line: string) => {
-		lines += line;
-	};
+	const { lines, log } = recordLog();
 	const watched = new ServerCertificate({
 		files: tlsFiles(folder, certificate),
 		disk,
-		log: createLog("info", { write }),
+		log,
 		metrics: createMetrics(new Registry()),
 		now: () => clock.now,
 		checkMs: 1e9,
@@ -56,7 +53,7 @@ function watch(t: TestContext, folder: string, certificate: Certificate) {
 	const served: string[] = [];
 	const server = createServer();
 	t.mock.method(server, "setSecureContext", ({ cert }: { cert: Buffer }) => served.push(cert.toString()));
-	return { clock, watched, served, open: () => watched.open(server), log: () => lines };
+	return { clock, watched, served, open: () => watched.open(server), lines };
 }
 
 describe("certificate is rejected at the start:", { skip }, () => {
@@ -190,7 +187,7 @@ describe("certificate expiry", { skip }, () => {
 		const authority = new Authority(folder, "ca");
 		const { cert, key } = authority.issue(name, 15);
 		const expiresAt = Date.parse(new X509Certificate(cert).validTo);
-		const { open, watched, clock, log } = watch(t, folder, { cert: cert + authority.certificate, key });
+		const { open, watched, clock, lines } = watch(t, folder, { cert: cert + authority.certificate, key });
 		await open();
 		const at = new Date(expiresAt).toISOString();
 		for (const [daysLeft, ...expected] of [
@@ -205,7 +202,7 @@ describe("certificate expiry", { skip }, () => {
 		clock.now = Date.parse(new X509Certificate(authority.certificate).validTo) - dayMs;
 		assert.match(String(watched.warnings), /Certificate 2 of TLS_CERT expires at /);
 		await watched.reload();
-		assert.match(log(), /The TLS certificate expired at /);
+		assert.match(JSON.stringify(lines), /The TLS certificate expired at /);
 	});
 
 	test("is a metric, and a warning of /readyz", async (t) => {

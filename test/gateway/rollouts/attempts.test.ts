@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Attempts } from "../../../gateway/rollouts/attempts.js";
-import { Device, Session } from "../../../gateway/sessions/device.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
-import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { makeDevice } from "../../support/record-stubs.js";
 import { sampleRollout } from "./sample-rollout.js";
 
 test("resets attempts, offer and delay of a device removed and added again", async () => {
 	const deviceId = "dev-1-000001";
-	const device = new Device(deviceId, new Session(makeHandshake(deviceId), silentLink, 0));
+	const device = makeDevice(deviceId);
 	device.setReported(true, 0);
 	const devices = new Map([[deviceId, device]]);
 	const attempts = new Attempts({

@@ -56,10 +56,9 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 	/**
 	 * Kills the gateway.
 	 * @param awayMs downtime
-	 * @param reconnect calls the function of each device that connects it to the next run; default: at once
 	 * @returns the next run
 	 */
-	const restart = async (awayMs = 0, reconnect = (connect: () => void) => connect()) => {
+	const restart = async (awayMs = 0) => {
 		const previous = gateway.latest;
 		previous.isRunning = false;
 		await previous.settle();
@@ -71,7 +70,7 @@ export async function run(t: TestContext, ...fates: readonly Fate[]) {
 		});
 		onEnd(t, () => next.settle());
 		if (awayMs > 0) await next.pass(second);
-		for (const device of devices) reconnect(() => device.connect(next.latest));
+		for (const device of devices) device.connect(next.latest);
 		await next.settle();
 		return next;
 	};

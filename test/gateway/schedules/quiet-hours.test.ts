@@ -6,16 +6,14 @@ import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { QuietHoursRequest } from "../../../gateway/api/quiet-hours.js";
 import { createBase } from "../../../gateway/base.js";
-import { Events } from "../../../gateway/events.js";
 import type { RequestError } from "../../../gateway/problem.js";
 import { QuietHoursStore } from "../../../gateway/schedules/quiet-hours.js";
 import type { Session } from "../../../gateway/sessions/device.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { changingDisk, systemError } from "../../support/disk.js";
-import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { makeSessions } from "../../support/record-stubs.js";
 import { berlin, Clock } from "./run.js";
 
 const noon = "2026-11-27T12:00:00Z";
@@ -33,8 +31,7 @@ async function run(t: TestContext, time: string, { zone = berlin, dataDir = "", 
 	const { now, monotonic } = clock;
 	const folder = dataDir || (await temporaryDirectory(t));
 	const base = createBase({ log: createLog("silent"), dataDir: folder, disk, now, monotonic });
-	const events = new Events();
-	const sessions = new Sessions({ ...base, events, maxDevices: 10 });
+	const { events, sessions, open } = makeSessions({ now, monotonic });
 	/** Values sent to each device, by session. */
 	const sent = new Map<string, (Sent | null)[]>();
 	const execute = async (message: unknown) => {
@@ -57,7 +54,7 @@ async function run(t: TestContext, time: string, { zone = berlin, dataDir = "", 
 	};
 	/** Opens a session, which reports the id of its quiet hours. @returns the values sent in it */
 	const connect = (deviceId = id, quiet?: string, features: readonly "quiet"[] = ["quiet"]) => {
-		const session = sessions.open({ ...makeHandshake(deviceId), features }, silentLink);
+		const session = open(deviceId, { features });
 		const values: (Sent | null)[] = [];
 		sent.set(session.sessionId, values);
 		report(session, quiet);

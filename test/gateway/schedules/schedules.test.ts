@@ -5,9 +5,9 @@ import { describe, type TestContext, test } from "node:test";
 import type { ScheduleRequest } from "../../../gateway/api/schedule.js";
 import { RequestError } from "../../../gateway/problem.js";
 import { type CreateRecords, Records } from "../../../gateway/storage/records.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { changingDisk, systemError } from "../../support/disk.js";
 import { emptyEngine } from "../../support/record-stubs.js";
+import { recordLog } from "../../support/recorded-log.js";
 import { type RunOptions, runSchedules } from "./run.js";
 
 const noon = "2026-11-27T12:00:00Z";
@@ -228,10 +228,9 @@ describe("schedule after a restart", () => {
 			ids.push(await first.make({ at, do: loud }));
 		await first.close();
 		const { dataDir } = first;
-		const counts: unknown[] = [];
-		const log = createLog("warn", { write: (line) => void counts.push(JSON.parse(line).count) });
+		const { lines, log } = recordLog("warn");
 		const second = await runSchedules(t, "2026-11-27T12:50:00Z", { dataDir, log });
-		assert.equal(counts[0], 5);
+		assert.equal(lines[0]?.count, 5);
 		second.settle();
 		const [, , , once = "", weekly = ""] = ids;
 		const due = [await second.ended(once), await second.ended(weekly)].map(({ last }) => last?.dueAt);

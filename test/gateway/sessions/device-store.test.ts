@@ -3,31 +3,26 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { Events } from "../../../gateway/events.js";
-import { Device, Session } from "../../../gateway/sessions/device.js";
 import { DeviceStore, deviceRecord } from "../../../gateway/sessions/device-store.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { Records } from "../../../gateway/storage/records.js";
 import { failingDisk } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
-import { emptyEngine, makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { emptyEngine, makeDevice, makeSessions } from "../../support/record-stubs.js";
 import { reportWithVolume, runGateway, runWithDevice } from "../../support/running.js";
 
 test("forgets a device whose record another process has removed, and ignores its writes", async (t) => {
 	t.mock.timers.enable({ apis: ["setInterval"] });
 	const engine = emptyEngine();
-	const clock = { now: () => 0, monotonic: () => 0 };
-	const events = new Events();
-	const sessions = new Sessions({ ...clock, events, maxDevices: 10 });
+	const { events, sessions, open } = makeSessions();
 	const problems: string[] = [];
 	const store = new DeviceStore({
 		records: (options) => new Records({ ...options, engine, onProblem: (problem) => problems.push(problem) }),
 		sessions,
-		...clock,
+		monotonic: () => 0,
 	});
 	events.on(store.listeners);
 	await store.open();
-	const { device } = sessions.open(makeHandshake("dev-1-000001"), silentLink);
+	const { device } = open("dev-1-000001");
 	assert.ok(device, "no device");
 	engine.onChange?.("dev-1-000001", JSON.stringify(deviceRecord.format(device)));
 	engine.onChange?.("dev-1-000001", "damaged, and of no interest here");
@@ -45,18 +40,15 @@ describe("record of a device is written", () => {
 		let now = 0;
 		let written: string[] = [];
 		const write = async (key: string) => void written.push(key);
-		const clock = { now: () => now, monotonic: () => now };
+		const monotonic = () => now;
 		const known = new DeviceStore({
 			records: (kind) =>
 				new Records({ ...kind, engine: { ...emptyEngine(), write }, onProblem: assert.fail }),
-			sessions: new Sessions({ ...clock, events: new Events(), maxDevices: 10 }),
-			...clock,
+			...makeSessions({ now: monotonic, monotonic }),
+			monotonic,
 		});
 		await known.open();
-		const devices = Array.from({ length: count }, (_, index) => {
-			const id = `dev-1-${index}`;
-			return new Device(id, new Session(makeHandshake(id), silentLink, now));
-		});
+		const devices = Array.from({ length: count }, (_, index) => makeDevice(`dev-1-${index}`));
 		/** @returns the number of records written */
 		const settle = async () => {
 			await setImmediate();
@@ -181,8 +173,7 @@ test("a failing disk makes /readyz fail until everything is written, including n
 
 test("well-forms a stored report", () => {
 	const report = JSON.stringify(reportWithVolume(1)).replace(/"wifi_ssid":"[^"]*"/, '"wifi_ssid":"\\ud83d"');
-	const device = new Device("d", new Session(makeHandshake("d"), silentLink, 0));
-	const stored = { ...deviceRecord.format(device), report };
+	const stored = { ...deviceRecord.format(makeDevice("d")), report };
 	const { state } = deviceRecord.parse(stored, "d") ?? {};
 	assert.match(String(state?.text), /"wifi_ssid":"\\ufffd"/);
 });

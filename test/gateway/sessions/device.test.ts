@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StateReport } from "../../../device/protocol/messages.js";
-import { Device, Session, sharedList } from "../../../gateway/sessions/device.js";
+import { sharedList } from "../../../gateway/sessions/device.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
-import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { makeDevice } from "../../support/record-stubs.js";
 
 const startedAt = Date.parse("2026-11-20T12:00:00Z");
 
@@ -19,11 +19,10 @@ interface Report {
 
 /** Start times detected from these reports, in ms after the first start. */
 function startsOf(reports: readonly Report[]): readonly number[] {
-	const connect = () => new Session(makeHandshake("dev-1-a1b2c3"), silentLink, startedAt);
-	const device = new Device("dev-1-a1b2c3", connect());
+	const device = makeDevice("d", startedAt);
 	const sample: StateReport = sampleReport("DEV-1");
 	for (const { at, uptime, isConnected, setBy } of reports) {
-		if (!isConnected) device.session = connect();
+		if (!isConnected) device.session = makeDevice("d", startedAt).session;
 		const report = { ...sample, health: { ...sample.health, uptime_seconds: Math.floor(uptime) } };
 		device.report(report, Buffer.from(JSON.stringify(report)), startedAt + (setBy ?? 0) + at, at);
 	}
@@ -74,11 +73,11 @@ test("detects a restart by a decreased uptime or one shorter than the absence, a
 });
 
 test("keeps the last ten versions and restarts, with their times", () => {
-	const device = new Device("d", new Session(makeHandshake("d"), silentLink, startedAt));
+	const device = makeDevice("d", startedAt);
 	const sample: StateReport = sampleReport("DEV-1");
 	for (let run = 0; run < 12; run += 1)
 		for (const uptime of [5, 65]) {
-			device.session = new Session(makeHandshake("d"), silentLink, startedAt);
+			device.session = makeDevice("d", startedAt).session;
 			const report = {
 				...sample,
 				system: { ...sample.system, firmware_version: `1.${run}.0` },

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Registry } from "prom-client";
-import { Events } from "../../../gateway/events.js";
-import { Sessions } from "../../../gateway/sessions/sessions.js";
 import { watchDevices } from "../../../gateway/telemetry/device-metrics.js";
 import { createMetrics } from "../../../gateway/telemetry/metrics.js";
-import { makeHandshake, silentLink } from "../../support/record-stubs.js";
+import { makeSessions } from "../../support/record-stubs.js";
 import { catalogEntry } from "../../support/releases.js";
 
 const board = { model: "DEV-1", chip: "esp32s3" } as const;
@@ -13,8 +11,7 @@ type Board = Omit<Parameters<typeof catalogEntry>[0], "version">;
 
 /** @param releases version and board of each release */
 function watch(releases: readonly (readonly [version: string, of: Board])[] = []) {
-	const clock = { now: Date.now, monotonic: () => performance.now() };
-	const sessions = new Sessions({ ...clock, events: new Events(), maxDevices: 10_000 });
+	const { sessions, open } = makeSessions();
 	const registry = new Registry();
 	const catalog = {
 		schema: 1 as const,
@@ -26,7 +23,7 @@ function watch(releases: readonly (readonly [version: string, of: Board])[] = []
 	};
 	watchDevices({ metrics: createMetrics(registry), sessions, catalog: { read: async () => catalog } });
 	const connect = (deviceId: string, firmwareVersion: string, of: Board = board) => {
-		const session = sessions.open({ ...makeHandshake(deviceId), ...of }, silentLink);
+		const session = open(deviceId, of);
 		assert.ok(session.device, `the gateway has no room for ${deviceId}`);
 		session.device.firmwareVersion = firmwareVersion;
 		return session;

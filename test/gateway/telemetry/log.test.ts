@@ -6,11 +6,7 @@ import { describe, test } from "node:test";
 import { createLog, linesAMinute } from "../../../gateway/telemetry/log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { fullPipe, startProcess } from "../../support/gateway-process.js";
-
-function recordingLog() {
-	const lines: Readonly<Record<string, unknown>>[] = [];
-	return { lines, log: createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) }) };
-}
+import { recordLog } from "../../support/recorded-log.js";
 
 test("add one listener to standard error for many logs", () => {
 	createLog("silent");
@@ -22,7 +18,7 @@ test("add one listener to standard error for many logs", () => {
 describe("warnings with the same message", () => {
 	test("are rate-limited per minute, followed by the number omitted", (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
-		const { lines, log } = recordingLog();
+		const { lines, log } = recordLog("debug");
 		for (let i = 0; i < 1000; i += 1) log.warn({ i }, "wrong token");
 		log.error("something else");
 		assert.equal(lines.filter(({ msg }) => msg === "wrong token").length, linesAMinute);
@@ -41,13 +37,13 @@ describe("warnings with the same message", () => {
 
 	test("are rate-limited across child loggers", (t) => {
 		t.mock.timers.enable({ apis: ["setTimeout"] });
-		const { lines, log } = recordingLog();
+		const { lines, log } = recordLog("debug");
 		for (let i = 0; i < 100; i += 1) log.child({ i }).warn("the same");
 		assert.equal(lines.length, linesAMinute);
 	});
 
 	test("are not limited at other levels", () => {
-		const { lines, log } = recordingLog();
+		const { lines, log } = recordLog("debug");
 		for (let i = 0; i < 1000; i += 1) log.info("device: connected");
 		assert.equal(lines.length, 1000);
 	});

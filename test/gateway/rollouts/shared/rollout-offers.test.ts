@@ -5,10 +5,9 @@ import { queued, withStatus } from "../../../../gateway/rollouts/device-step.js"
 import { apply } from "../../../../gateway/rollouts/machine.js";
 import { RolloutOffers } from "../../../../gateway/rollouts/shared/rollout-offers.js";
 import { RolloutStore } from "../../../../gateway/rollouts/store.js";
-import { Device, Session } from "../../../../gateway/sessions/device.js";
 import { waitUntil } from "../../../support/eventually.js";
 import { MemoryServer } from "../../../support/memory-bus.js";
-import { makeHandshake, silentLink } from "../../../support/record-stubs.js";
+import { makeDevice } from "../../../support/record-stubs.js";
 import { sampleRollout } from "../sample-rollout.js";
 
 const deviceId = "dev-1-000001";
@@ -22,7 +21,7 @@ async function run(answer: UpdateRejection | undefined = undefined) {
 		const bus = server.connect();
 		const store = new RolloutStore({ gatewayId, onStale: () => {}, onProblem: () => {} });
 		await store.open(await bus.log("gw-rollout-log"));
-		const device = new Device(deviceId, new Session(makeHandshake(deviceId), silentLink, 0));
+		const device = makeDevice(deviceId);
 		const offers = new RolloutOffers({
 			bus,
 			id: gatewayId,
