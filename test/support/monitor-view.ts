@@ -1,54 +1,38 @@
 /** State of a subscribed monitor, derived from its frames as a page does. */
 
 import { checkFrame } from "../gateway/api/schemas.js";
-import { sourceOf, within } from "./eventually.js";
 import {
 	bearer,
 	type Client,
 	type Frame,
+	type ListedDevice,
 	monitorToken,
 	type RunningGateway,
 	type SessionRecord,
 } from "./running.js";
 
-export type DeviceSummary = Readonly<Record<string, unknown>> & { readonly deviceId: string };
-
-export interface SummaryFrame extends Frame {
-	readonly devices: readonly DeviceSummary[];
-	readonly removed?: readonly string[];
-}
-
 export class MonitorView {
 	/** Every frame since the subscription was requested. */
-	readonly frames: SummaryFrame[] = [];
+	readonly frames: Frame[] = [];
 	/** Devices by id. */
-	readonly devices = new Map<string, DeviceSummary>();
+	readonly devices = new Map<string, ListedDevice>();
 	/** Latest state of each device with a session record, by device id. */
 	readonly states = new Map<string, unknown>();
 	/** Ids in the frames since a snapshot began; undefined once it is complete. */
 	#listed: Set<string> | undefined;
 	isComplete = false;
-	readonly #client: Pick<Client, "nextText">;
 
-	constructor(client: Pick<Client, "nextText">) {
-		this.#client = client;
-	}
-
-	/** Applies frames up to the first that satisfies `predicate`. */
-	until(predicate: (frame: SummaryFrame) => boolean): Promise<SummaryFrame> {
-		const find = async () => {
-			for (;;) {
-				const frame: SummaryFrame = JSON.parse(await this.#client.nextText());
-				checkFrame(frame);
-				this.frames.push(frame);
-				this.apply(frame);
-				if (predicate(frame)) return frame;
-			}
+	/** @param client whose frames it applies as the test reads them */
+	constructor(client?: Client) {
+		if (!client) return;
+		client.onFrame = (frame) => {
+			checkFrame(frame);
+			this.frames.push(frame);
+			this.apply(frame);
 		};
-		return within(find(), () => `a frame of ${sourceOf(predicate)}`);
 	}
 
-	apply(frame: SummaryFrame): void {
+	apply(frame: Frame): void {
 		if (frame.type === "status_update") for (const session of frame.sessions) this.#note(session);
 		if (frame.type === "device_message" && isReport(frame.message) && frame.deviceId)
 			this.states.set(frame.deviceId, frame.message);
@@ -58,7 +42,7 @@ export class MonitorView {
 			this.isComplete = false;
 		}
 		for (const id of frame.removed ?? []) this.devices.delete(id);
-		for (const device of frame.devices) {
+		for (const device of frame.devices ?? []) {
 			this.devices.set(device.deviceId, device);
 			this.#listed?.add(device.deviceId);
 		}
@@ -69,14 +53,14 @@ export class MonitorView {
 	}
 
 	/** Devices in the order of their ids. */
-	devicesById(): readonly DeviceSummary[] {
+	devicesById(): readonly ListedDevice[] {
 		return sorted([...this.devices.values()]);
 	}
 
 	/** Devices of `/api/devices` in the form of a summary. */
-	async expected({ url }: RunningGateway): Promise<readonly DeviceSummary[]> {
+	async expected({ url }: RunningGateway): Promise<readonly ListedDevice[]> {
 		const response = await fetch(`${url}/api/devices`, { headers: bearer(monitorToken) });
-		const { devices }: { devices: DeviceSummary[] } = JSON.parse(await response.text());
+		const { devices }: { devices: ListedDevice[] } = JSON.parse(await response.text());
 		return sorted(
 			devices.map(({ lastSeenAt, ...rest }) => (rest.connected ? rest : { ...rest, lastSeenAt })),
 		);
@@ -87,7 +71,7 @@ export class MonitorView {
 	}
 }
 
-function sorted(devices: readonly DeviceSummary[]): readonly DeviceSummary[] {
+function sorted(devices: readonly ListedDevice[]): readonly ListedDevice[] {
 	return [...devices].sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1));
 }
 

@@ -30,6 +30,9 @@ export interface SessionRecord {
 	readonly [name: string]: unknown;
 }
 
+/** Device in a summary or a list. */
+export type ListedDevice = Readonly<Record<string, unknown>> & { readonly deviceId: string };
+
 /** Frame received by a monitor; its fields depend on its type. */
 export interface Frame {
 	readonly type: string;
@@ -42,11 +45,19 @@ export interface Frame {
 	readonly code: string;
 	readonly command: string;
 	readonly message: unknown;
+	readonly gateway?: string;
+	readonly gateways?: number;
+	readonly alone?: boolean;
+	readonly releasesDiffer?: boolean;
+	readonly devices?: readonly ListedDevice[];
+	readonly removed?: readonly string[];
 }
 
 /** WebSocket client that queues received frames. */
 export class Client {
 	readonly socket: WebSocket;
+	/** Called with each frame that the test reads. */
+	onFrame = (_frame: Frame) => {};
 	readonly #closed: Promise<{ code: number; reason: string }>;
 	readonly #texts: string[] = [];
 	#arrived = () => {};
@@ -89,7 +100,13 @@ export class Client {
 	}
 
 	async next(): Promise<Frame> {
-		return JSON.parse(await this.nextText());
+		return this.#parse(await this.nextText());
+	}
+
+	#parse(text: string): Frame {
+		const frame: Frame = JSON.parse(text);
+		this.onFrame(frame);
+		return frame;
 	}
 
 	/** Skips frames up to the first that satisfies `predicate`. */
@@ -98,17 +115,19 @@ export class Client {
 		const find = async () => {
 			for (;;) {
 				last = await this.#nextText();
-				const frame: Frame = JSON.parse(last);
+				const frame = this.#parse(last);
 				if (predicate(frame)) return frame;
 			}
 		};
 		return within(find(), () => `a frame of ${sourceOf(predicate)}; the last was ${last}`);
 	}
 
-	/** Session record of the next status_update with that reason. */
-	async change(reason: string): Promise<SessionRecord> {
+	/** Session record of the next status_update with that reason, of this device or any. */
+	async change(reason: string, deviceId?: string): Promise<SessionRecord> {
+		const isMeant = ([session]: Frame["sessions"]) =>
+			deviceId === undefined || session?.deviceId === deviceId;
 		const { sessions } = await this.until(
-			(frame) => frame.type === "status_update" && frame.reason === reason,
+			(frame) => frame.type === "status_update" && frame.reason === reason && isMeant(frame.sessions),
 		);
 		const [session] = sessions;
 		if (!session || sessions.length > 1) throw new Error(`${sessions.length} sessions in one change`);

@@ -1,12 +1,12 @@
 /** Several gateways on one bus, with monitors that record frames. */
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import type { TestContext } from "node:test";
 import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
+import { skipWithout } from "../../support/extensions.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import {
 	type Frame,
@@ -20,7 +20,7 @@ import { checkFrame } from "../api/schemas.js";
 import type { Buses } from "./bus-contract.js";
 
 /** Options of tests that require fleet/. */
-export const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
+export const ofFleet = skipWithout("fleet");
 
 /** Extensions without the page, whose build takes seconds. */
 const withoutPage = extensions.filter(({ name }) => name !== "createDashboard");
@@ -60,7 +60,7 @@ export async function runGateways(
 		const client = await gateway.open("/monitor?cluster", { headers: bearer(monitorToken) });
 		client.send({ type: "subscribe", summary: false });
 		for (let known = 0; known < count; ) {
-			const frame: Told = await client.next();
+			const frame = await client.next();
 			known = frame.gateways ?? 0;
 		}
 		client.socket.terminate();
@@ -89,7 +89,7 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 			const device = new ScriptedDevice({ url, deviceId, ...deviceOptions });
 			await device.connect();
 			await watch.until((frame) => frame.type === "device_message" && frame.deviceId === deviceId);
-			watch.client.socket.terminate();
+			watch.socket.terminate();
 			return device;
 		},
 		async published(kind) {
@@ -99,69 +99,32 @@ export async function runClustered(t: TestContext, bus: Bus, options: RunOptions
 	};
 }
 
-export interface Told extends Frame {
-	readonly gateway?: string;
-	readonly gateways?: number;
-	readonly alone?: boolean;
-	readonly releasesDiffer?: boolean;
-	readonly devices?: readonly Readonly<Record<string, unknown>>[];
-}
-
 async function watchOf(running: RunningGateway, path: string) {
 	const client = await running.open(path, { headers: bearer(monitorToken) });
-	/** All received frames. */
-	const told: Told[] = [];
-	let lastText = "";
-	const until = async (predicate: (frame: Told) => boolean): Promise<Told> => {
-		for (;;) {
-			lastText = await client.nextText();
-			const frame: Told = JSON.parse(lastText);
-			checkFrame(frame);
-			told.push(frame);
-			if (predicate(frame)) return frame;
-		}
+	/** Frames read so far. */
+	const told: Frame[] = [];
+	client.onFrame = (frame) => {
+		checkFrame(frame);
+		told.push(frame);
 	};
-	const snapshot = await until(() => true);
+	const snapshot = await client.next();
 	assert.equal(snapshot.reason, "snapshot");
-	return {
-		client,
+	return Object.assign(client, {
 		told,
 		snapshot,
-		until,
-		/** Text of the latest frame. */
-		get lastText() {
-			return lastText;
-		},
 		/** Waits for the next frame of each kind, in any order. */
-		allOf: async (...kinds: readonly ((frame: Told) => boolean)[]) => {
+		allOf: async (...kinds: readonly ((frame: Frame) => boolean)[]) => {
 			const missing = new Set(kinds);
 			while (missing.size > 0) {
-				const frame = await until(() => true);
+				const frame = await client.next();
 				for (const predicate of missing) if (predicate(frame)) missing.delete(predicate);
 			}
-		},
-		/** Waits for the next change of the device with this reason. */
-		change: async (reason: string, deviceId: string) => {
-			const { sessions } = await until(
-				(frame) => frame.type === "status_update" && frame.reason === reason && deviceOf(frame) === deviceId,
-			);
-			const [session] = sessions;
-			assert.ok(session, "the change names no device");
-			return session;
 		},
 		/** Reasons of all changes of the device so far, in order. */
 		reasons: (deviceId: string) =>
 			told
 				.filter((frame) => frame.type === "status_update" && frame.reason !== "snapshot")
-				.filter((frame) => deviceOf(frame) === deviceId)
+				.filter(({ sessions: [session] }) => session?.deviceId === deviceId)
 				.map(({ reason }) => reason),
-		request: async (message: object) => {
-			client.send(message);
-			return until(({ type }) => type === "ack" || type === "error");
-		},
-	};
-}
-
-function deviceOf({ sessions }: Frame): string | null | undefined {
-	return sessions[0]?.deviceId;
+	});
 }

@@ -13,7 +13,7 @@ test("dismisses an issue at all gateways", async (t) => {
 	const monitors = [await a.watch(), await b.watch()];
 	const device = await a.join(deviceId);
 	device.close();
-	for (const { client } of monitors) await client.change("disconnected");
+	for (const monitor of monitors) await monitor.change("disconnected");
 	const attention = async (gateway: typeof a) => {
 		const { body } = await gateway.api("GET", `/api/devices/${deviceId}`);
 		return Object(body.attention)[0];

@@ -5,8 +5,8 @@ import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { ServerSocket } from "../../../gateway/sockets/server-socket.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
+import { recordLog } from "../../support/recorded-log.js";
 import {
 	bearer,
 	type Client,
@@ -191,8 +191,7 @@ describe("device connection", () => {
 	});
 
 	test("closes with 1012 and a reconnect time in batches when the gateway stops, after monitors with 1001", async (t) => {
-		const messages: string[] = [];
-		const log = createLog("info", { write: (line) => void messages.push(JSON.parse(line).msg) });
+		const { lines, log } = recordLog();
 		const gateway = await runGateway(t, { log, limits: { ...noRateLimits.limits, devicesASecond: 20 } });
 		const devices: Client[] = [];
 		for (let index = 0; index < 60; index += 1) devices.push(await gateway.device());
@@ -210,8 +209,8 @@ describe("device connection", () => {
 		}
 		assert.deepEqual([(await monitor.closed).code, frames], [1001, []]);
 		await stopped;
-		const ended = messages.filter((message) => message === "device: disconnected");
-		assert.deepEqual([ended.length, messages.at(-1)], [60, "stopped"]);
+		const ended = lines.filter(({ msg }) => msg === "device: disconnected");
+		assert.deepEqual([ended.length, lines.at(-1)?.msg], [60, "stopped"]);
 	});
 
 	test("is terminated if its close frame is not answered", async (t) => {
@@ -252,25 +251,6 @@ describe("device that sends too many messages", () => {
 	};
 	const reports = Array.from({ length: 20 }, (_, volume) => reportWithVolume(volume));
 
-	test("is throttled without loss and without delaying others", async (t) => {
-		let now = 0;
-		// Setting the clock back must have no effect.
-		const limits = { uplinkBurst: 5, uplinksASecond: 5 };
-		const { gateway, monitor } = await runWatched(t, { now: () => -now, monotonic: () => now, limits });
-		const device = await gateway.device(named);
-		busy(device);
-		assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
-		const other = await gateway.device({ "Device-Id": "dev-1-000002" });
-		other.send(reportWithVolume(50, "dev-1-000002"));
-		assert.deepEqual(await volumes(monitor, 1), [reportWithVolume(50, "dev-1-000002")]);
-		now += 1000;
-		assert.deepEqual(await volumes(monitor, 5), reports.slice(5, 10));
-		now += 1000;
-		assert.deepEqual(await volumes(monitor, 5), reports.slice(10, 15));
-		now += 1000;
-		assert.deepEqual(await volumes(monitor, 5), reports.slice(15));
-	});
-
 	test("does not time out while throttled", async (t) => {
 		// The heartbeat needs a running clock; at one message per second the others wait until it jumps.
 		let jumpMs = 0;
@@ -301,13 +281,7 @@ describe("device that sends too many messages", () => {
 	});
 
 	test("performs the closing handshake of a replaced connection, whose messages are ignored, and when the gateway stops", async (t) => {
-		/** Close code of each connection at the gateway: 1006 without a closing handshake. */
-		const codes: unknown[] = [];
-		const write = (line: string) => {
-			const { msg, code } = JSON.parse(line);
-			if (msg === "device socket closed") codes.push(code);
-		};
-		const log = createLog("debug", { write });
+		const { lines, log } = recordLog("debug");
 		const { gateway, monitor } = await runWatched(t, { log, monotonic: () => 0, limits: { uplinkBurst: 5 } });
 		for (const reason of ["connected", "replaced"]) {
 			const device = await gateway.device(named);
@@ -317,21 +291,19 @@ describe("device that sends too many messages", () => {
 			assert.deepEqual(await volumes(monitor, 5), reports.slice(0, 5));
 		}
 		await gateway.gateway.close();
-		assert.deepEqual(codes.sort(), [1012, 4001]);
+		const codes = lines.flatMap(({ msg, code }) => (msg === "device socket closed" ? [code] : []));
+		assert.deepEqual(codes.sort(), [1012, 4001], "1006: without a closing handshake");
 	});
 
 	test("is logged once", async (t) => {
-		const lines: string[] = [];
-		const log = createLog("info", { write: (line) => void lines.push(line) });
-		const { gateway, monitor } = await runWatched(t, {
-			log,
-			limits: { uplinkBurst: 18, uplinksASecond: 1000 },
-		});
+		const { lines, log } = recordLog();
+		const limits = { uplinkBurst: 18, uplinksASecond: 1000 };
+		const { gateway, monitor } = await runWatched(t, { log, limits });
 		const device = await gateway.device(named);
 		for (let round = 0; round < 3; round += 1) {
 			busy(device);
 			await volumes(monitor, 20);
 		}
-		assert.equal(lines.filter((line) => line.includes("uplink rate limit exceeded")).length, 1);
+		assert.equal(lines.filter(({ msg }) => String(msg).includes("uplink rate limit exceeded")).length, 1);
 	});
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { socketLimits } from "../../../gateway/limits.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
-import { deferred } from "../../support/eventually.js";
+import { waitUntil } from "../../support/eventually.js";
+import { recordLog } from "../../support/recorded-log.js";
 import {
 	reportWithVolume,
 	runGateway,
@@ -52,8 +52,7 @@ describe("control_device", () => {
 	});
 
 	test("sends new settings only to their device, unredacted", async (t) => {
-		const lines: string[] = [];
-		const log = createLog("debug", { write: (line) => void lines.push(line) });
+		const { lines, log } = recordLog("debug");
 		const gateway = await runGateway(t, { log });
 		const [monitor, other] = [await gateway.monitor(), await gateway.monitor()];
 		const device = await gateway.device({ "Device-Id": id, "Device-Features": "settings" });
@@ -78,7 +77,7 @@ describe("control_device", () => {
 				assert.doesNotMatch(text, /secret/);
 			}
 		}
-		assert.doesNotMatch(`${JSON.stringify([answer, rejected, without])} ${lines.join("")}`, /secret/);
+		assert.doesNotMatch(`${JSON.stringify([answer, rejected, without])} ${JSON.stringify(lines)}`, /secret/);
 		assert.notEqual(lines.length, 0);
 	});
 });
@@ -253,22 +252,16 @@ describe("ping and pong frames", () => {
 
 test("complete the closing handshake of a rate-limited monitor", async (t) => {
 	// Close code of the monitor at the gateway: 1006 without a closing handshake.
-	const ended = deferred<unknown>();
-	const write = (line: string) => {
-		const { msg, code } = JSON.parse(line);
-		if (msg === "monitor disconnected") ended.resolve(code);
-	};
+	const { lines, log } = recordLog();
 	const limits = { commandBurst: 1, commandsASecond: 1, closeTimeoutMs: 30_000 };
-	const { gateway, monitor } = await runWatched(t, {
-		log: createLog("info", { write }),
-		monotonic: () => 0,
-		limits,
-	});
+	const { gateway, monitor } = await runWatched(t, { log, monotonic: () => 0, limits });
 	// More than one read.
 	for (let count = 0; count < 20; count += 1) monitor.send("x".repeat(60_000));
 	await monitor.until(({ code }) => code === "rate_limited");
 	await gateway.gateway.close();
-	assert.equal(await ended.promise, 1001);
+	const ended = () => lines.find(({ msg }) => msg === "monitor disconnected");
+	await waitUntil(ended);
+	assert.equal(ended()?.code, 1001);
 });
 
 test("stores a report without its unknown fields if they take more than 4 KB", async (t) => {

@@ -4,44 +4,51 @@ import { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { WebSocket, WebSocketServer } from "ws";
+import { createCore } from "../../../gateway/core.js";
 import { createYield } from "../../../gateway/event-loop.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import { Monitor } from "../../../gateway/sockets/monitor.js";
+import type { MonitorSockets } from "../../../gateway/sockets/monitor-sockets.js";
 import { textFrame } from "../../../gateway/sockets/text-frame.js";
+import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd } from "../../support/cleanup.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
+import { makeDevice } from "../../support/record-stubs.js";
 
 const reader = { remoteAddress: "127.0.0.1", findPerson: async () => undefined };
 
 /**
- * Creates a monitor and the client's end of its socket.
+ * Creates a socket and its client.
  *
- * @param held replaces the monitor's socket; the client then receives nothing
+ * @param held replaces the stream; the client then receives nothing
  */
-async function connected(t: TestContext, held?: Duplex, perMessageDeflate = false) {
+async function upgraded(t: TestContext, held?: Duplex, perMessageDeflate = false) {
 	const server = createServer();
-	const clock = { now: 0 };
 	const sockets = new WebSocketServer({ noServer: true, perMessageDeflate });
 	const client = new WebSocket(`ws://127.0.0.1:${await listen(t, server)}`);
 	client.on("error", () => {});
 	onEnd(t, () => client.terminate());
 	const [request, connection, head] = await nextEvent(server, "upgrade");
 	const stream = held ?? connection;
-	const monitor = await new Promise<Monitor>((resolve) =>
-		sockets.handleUpgrade(request, stream, head, (socket) =>
-			resolve(
-				new Monitor({
-					socket,
-					stream,
-					client: reader,
-					limits: socketLimits,
-					monotonic: () => clock.now,
-					yieldToLoop: createYield(),
-				}),
-			),
-		),
+	const socket = await new Promise<WebSocket>((resolve) =>
+		sockets.handleUpgrade(request, stream, head, resolve),
 	);
+	return { socket, stream, client };
+}
+
+/** Creates a monitor with the parameters of `upgraded`. */
+async function connected(t: TestContext, held?: Duplex, perMessageDeflate = false) {
+	const { socket, stream, client } = await upgraded(t, held, perMessageDeflate);
+	const clock = { now: 0 };
+	const monitor = new Monitor({
+		socket,
+		stream,
+		client: reader,
+		limits: socketLimits,
+		monotonic: () => clock.now,
+		yieldToLoop: createYield(),
+	});
 	return { monitor, client, clock };
 }
 
@@ -183,3 +190,64 @@ test("pauses a snapshot while the backlog is long", async (t) => {
 	assert.ok(most <= socketLimits.slowMonitorBytes / 2, `${most} bytes`);
 	assert.ok(most > socketLimits.slowMonitorBytes / 4, "and does not wait for all");
 });
+
+/** Connects a monitor. @returns the number of bytes in each write after its snapshot */
+async function recordWrites(t: TestContext, monitors: MonitorSockets): Promise<readonly number[]> {
+	const writes: number[] = [];
+	const stream = new Duplex({
+		read() {},
+		write: (bytes, _encoding, done) => {
+			writes.push(bytes.length);
+			done();
+		},
+		writev: (parts, done) => {
+			writes.push(parts.reduce((sum, { chunk }) => sum + chunk.length, 0));
+			done();
+		},
+	});
+	monitors.accept((await upgraded(t, stream)).socket, stream, reader, new Set());
+	await setImmediate();
+	writes.length = 0;
+	return writes;
+}
+
+// A burst is 8 writes in one turn: one per frame and monitor.
+for (const [monitorCount, burst] of [
+	[1, 8],
+	[2, 4],
+] as const)
+	test(`sends a frame at once, and the frames of a burst in one write (monitors: ${monitorCount})`, async (t) => {
+		// Longer than the test takes, so that only the mocked timer ends it.
+		const frameBatchMs = 60_000;
+		const { core } = createCore({ log: createLog("silent"), limits: { frameBatchMs } }, () => 0);
+		const { session } = makeDevice("dev-1-a1b2c3");
+		const streams: (readonly number[])[] = [];
+		for (let index = 0; index < monitorCount; index++) streams.push(await recordWrites(t, core.monitors));
+		t.mock.timers.enable({ apis: ["setTimeout"] });
+		const relay = async (count: number) => {
+			for (let index = 0; index < count; index++) core.monitors.relay(session, Buffer.from("{}"), true);
+			await setImmediate();
+		};
+
+		await relay(1);
+		const frameBytes = streams[0]?.[0] ?? 0;
+		const assertFrames = (expected: readonly number[], message: string) => {
+			for (const writes of streams)
+				assert.deepEqual(
+					writes.map((bytes) => bytes / frameBytes),
+					expected,
+					message,
+				);
+		};
+		assertFrames([1], "at once after a pause");
+		await relay(burst - 1);
+		await relay(burst);
+		assertFrames([1, burst - 1, burst], "together in one turn");
+		await relay(1);
+		await relay(2);
+		assertFrames([1, burst - 1, burst], "later in a burst");
+		t.mock.timers.tick(frameBatchMs);
+		assertFrames([1, burst - 1, burst, 3], "together in a burst");
+		await relay(1);
+		assertFrames([1, burst - 1, burst, 3, 1], "at once after the burst");
+	});
