@@ -9,10 +9,10 @@ import type { QuietHours } from "../../../gateway/api/quiet-hours.js";
 import { packageVersion } from "../../../scripts/command-line/project.js";
 import { inheritedNames } from "../../support/arbitraries.js";
 import { call } from "../../support/call.js";
-import { turnOnSiren } from "../../support/home-assistant/actions.js";
+import { skipWithout } from "../../support/extensions.js";
 import { platforms } from "../../support/home-assistant/schemas.js";
 import { tone, wav } from "../../support/sounds.js";
-import { dev, proto, skipWithout, startHome, voice } from "./start-home.js";
+import { dev, proto, startHome, voice } from "./start-home.js";
 
 test("publishes each device with entities, states and name, and nothing unchanged again", async (t) => {
 	const { home, add, ready } = await startHome(t);
@@ -84,7 +84,7 @@ test("plays a stored sound as a tone with volume and duration", skipWithout("ann
 	await call(url, "POST", "sounds?name=Gong", wav(tone(3200)));
 	const tones = () => JSON.stringify(home.devices.get(dev)?.components.siren);
 	await home.until(() => tones().includes("Gong"));
-	await home.act(dev, "siren", turnOnSiren({ tone: "Gong", volume_level: 0.5, duration: 1 }));
+	await home.command(dev, "siren", '{"state":"ON","tone":"Gong","volume_level":0.5,"duration":1}');
 	await home.until(() => device.commands.at(-2)?.command === "play_sound");
 	const [played, stopped] = device.commands.slice(-2).map(({ value }) => Object(value));
 	assert.match(played.url, /^http:.*\/sounds\/[0-9a-f]{64}\.wav$/);
@@ -94,7 +94,7 @@ test("plays a stored sound as a tone with volume and duration", skipWithout("ann
 		await home.command(dev, "siren", `{"state":"ON","tone":"Gong",${options}}`);
 	await home.until(() => lines.length === 3);
 	assert.equal(device.commands.length, 2);
-	await home.act(dev, "siren", turnOnSiren({ tone: "Gong", duration: 3600 }));
+	await home.command(dev, "siren", '{"state":"ON","tone":"Gong","duration":3600}');
 	await home.until(() => device.commands.length === 3);
 	assert.equal(device.commands.at(-1)?.command, "play_sound", "it is stopped by its end alone");
 });

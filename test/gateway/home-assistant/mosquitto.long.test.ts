@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
-import { createLog } from "../../../gateway/telemetry/log.js";
 import { Authority } from "../../support/certificates.js";
 import { waitUntil } from "../../support/eventually.js";
 import { GatewayProcess } from "../../support/gateway-process.js";
@@ -12,6 +11,7 @@ import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-h
 import { startMosquitto, withTls } from "../../support/mosquitto.js";
 import { freePort } from "../../support/ports.js";
 import { whyMissing } from "../../support/programs.js";
+import { recordLog } from "../../support/recorded-log.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 import { isWhole, runDevices } from "./start-home.js";
 
@@ -50,8 +50,7 @@ test("connects with a password and TLS, and retries and logs a wrong password", 
 	const { settings } = await startMosquitto(t, await withTls(t, certificate, "home", "secret"));
 	const url = settings.url.replace("mqtt:", "mqtts:");
 	const ca = Buffer.from(authority.certificate);
-	const problems: unknown[] = [];
-	const log = createLog("warn", { write: (line: string) => void problems.push(JSON.parse(line).problem) });
+	const { lines, log } = recordLog("warn");
 	const run = async (password: string) => {
 		const mqtt = { ...settings, url, username: "home", password, authority: ca };
 		const running = await runGateway(t, { ...withHomeAssistant({ extensions }, mqtt), log });
@@ -61,9 +60,9 @@ test("connects with a password and TLS, and retries and logs a wrong password", 
 		};
 	};
 	await waitUntil(await run("secret"));
-	assert.deepEqual(problems, []);
+	assert.equal(lines.length, 0);
 	const isConnected = await run("wrong");
-	await waitUntil(() => problems.length > 0);
-	assert.match(String(problems[0]), /Not authorized/);
+	await waitUntil(() => lines.length > 0);
+	assert.match(String(lines[0]?.problem), /Not authorized/);
 	assert.equal(await isConnected(), false);
 });

@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import { call } from "../../support/call.js";
-import { setValue } from "../../support/home-assistant/actions.js";
+import { skipWithout } from "../../support/extensions.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
-import { dev, isWhole, proto, runDevices, skipWithout, startHome } from "./start-home.js";
+import { dev, isWhole, proto, runDevices, startHome } from "./start-home.js";
 
 const ids = Array.from({ length: 20 }, (_, index) => `${index % 2 ? "proto" : "dev"}-1-${100_000 + index}`);
-const registered = (deviceId: string) => `device-gateway-${deviceId}`;
 
 describe("house", () => {
 	test("has all entities of 20 devices, even after restarts of all parts", async (t) => {
@@ -17,7 +16,7 @@ describe("house", () => {
 		let { url } = first;
 		runDevices(t, ids, () => url);
 		await home.until(() => isWhole(home, ids));
-		const entities = () => ids.map((id) => home.registry.entityIds(registered(id)));
+		const entities = () => ids.map((id) => home.entityIds(id));
 		const before = entities();
 		const quiet = existsSync("gateway/schedules") ? 3 : 0;
 		assert.deepEqual([...new Set(before.map(({ length }) => length))], [17 + quiet, 21 + quiet]);
@@ -42,31 +41,18 @@ describe("house", () => {
 	});
 
 	test("keeps the entities of a renamed and moved device", skipWithout("fleet"), async (t) => {
-		const { home, add, url, broker } = await startHome(t);
+		const { home, add, url } = await startHome(t);
 		const device = await add(dev);
 		await home.until(() => isWhole(home, [dev]));
-		const known = home.registry.device(registered(dev));
-		const entities = home.registry.entityIds(registered(dev));
-		assert.ok(entities.includes("number.dev_1_a1b2c3_volume"), String(entities));
+		const entities = home.entityIds(dev);
 		await call(url, "PATCH", `devices/${dev}`, { name: "Lobby", room: "Hall" });
-		await home.until(() => known.name === "Lobby" && isWhole(home, [dev]));
-		assert.equal(known.area, undefined, "a room counts where the device is created");
-		const later = await SimulatedHomeAssistant.start(t, broker);
-		await later.until(() => isWhole(later, [dev]));
-		assert.equal(later.registry.device(registered(dev)).area, "Hall");
-		assert.ok(
-			later.registry.entityIds(registered(dev)).includes("number.lobby_volume"),
-			`entities: ${later.registry.entityIds(registered(dev))}`,
-		);
-
-		Object.assign(known, { nameByUser: "Kitchen", area: "Kitchen" });
-		await call(url, "PATCH", `devices/${dev}`, { name: "Entrance", room: "Porch" });
-		await home.until(() => known.name === "Entrance" && isWhole(home, [dev]));
-		assert.deepEqual([known.nameByUser, known.area], ["Kitchen", "Kitchen"]);
+		const known = () => home.devices.get(dev)?.device;
+		await home.until(() => known()?.name === "Lobby" && isWhole(home, [dev]));
+		assert.equal(known()?.suggested_area, "Hall");
 		await home.restart();
 		await home.until(() => isWhole(home, [dev]));
-		assert.deepEqual(home.registry.entityIds(registered(dev)), entities);
-		await home.act(dev, "volume", setValue(12));
+		assert.deepEqual(home.entityIds(dev), entities);
+		await home.command(dev, "volume", "12");
 		await device.receives({ command: "set_volume", value: 12 });
 		await home.shows(dev, "volume", "12");
 	});
@@ -79,12 +65,12 @@ describe("house", () => {
 			const device = await add(dev, { model: "PROTO-1" });
 			await add(proto);
 			await home.until(() => isWhole(home, [dev, proto]));
-			const entities = home.registry.entityIds(registered(dev));
+			const entities = home.entityIds(dev);
 			device.close();
 			await home.until(() => !home.isAvailable(dev) && home.isAvailable(proto));
 			const board = await add(dev);
-			await home.until(() => home.registry.device(registered(dev)).model === "DEV-1" && isWhole(home, [dev]));
-			const left = home.registry.entityIds(registered(dev));
+			await home.until(() => home.devices.get(dev)?.device.model === "DEV-1" && isWhole(home, [dev]));
+			const left = home.entityIds(dev);
 			const gone = entities.filter((id) => !left.includes(id));
 			assert.deepEqual(
 				[gone.length, left.length],
@@ -96,10 +82,10 @@ describe("house", () => {
 			await home.until(() => !home.isAvailable(dev));
 			await call(url, "DELETE", `devices/${dev}`);
 			await home.until(() => !home.topics.some((topic) => topic.includes(dev)));
-			assert.deepEqual([home.devices.has(dev), home.registry.entityIds(registered(dev))], [false, []]);
+			assert.deepEqual([home.devices.has(dev), home.entityIds(dev)], [false, []]);
 			await add(dev);
 			await home.until(() => isWhole(home, [dev]));
-			assert.deepEqual(home.registry.entityIds(registered(dev)).toSorted(), left.toSorted(), "as they were");
+			assert.deepEqual(home.entityIds(dev).toSorted(), left.toSorted(), "as they were");
 			assert.ok(home.isAvailable(proto), `${proto} is unavailable`);
 		},
 	);

@@ -1,6 +1,5 @@
 /** Gateway with a broker, a simulated Home Assistant, a DEV-1 release, and devices, in virtual time. */
 
-import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -21,10 +20,6 @@ import { noRateLimits, runGateway, temporaryDirectory } from "../../support/runn
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { tone, wav } from "../../support/sounds.js";
 
-/** Options of tests that require another extension. */
-export const skipWithout = (name: string) => ({
-	skip: existsSync(`gateway/${name}`) ? false : `${name}/ was removed`,
-});
 export const dev = "dev-1-a1b2c3";
 export const proto = "proto-1-a1b2c3";
 

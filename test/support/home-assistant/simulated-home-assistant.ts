@@ -12,15 +12,20 @@ import { connect, type MqttClient } from "mqtt";
 import { onEnd } from "../cleanup.js";
 import { nextEvent, waitUntil } from "../eventually.js";
 import type { Mosquitto } from "../mosquitto.js";
-import { type Action, send, turnOnLight } from "./actions.js";
 import { SimulatedEntity } from "./entity.js";
-import { identifierOf, Registry } from "./registry.js";
 import { type Component, checkDiscovery, type Discovery, type Reading } from "./schemas.js";
 
 /** mqtt/const.py, DISCOVERY_COOLDOWN, is 5 s. */
 const cooldownMs = 20;
 const birthTopic = "homeassistant/status";
 const will = { topic: birthTopic, payload: Buffer.from("offline"), qos: 0, retain: false } as const;
+
+interface LightOptions {
+	readonly rgb?: readonly number[];
+	/** 1 to 255; undefined: the latest one. */
+	readonly brightness?: number;
+	readonly effect?: string;
+}
 
 export class SimulatedHomeAssistant {
 	/** Every message from the broker, including replayed ones. */
@@ -29,7 +34,6 @@ export class SimulatedHomeAssistant {
 	readonly devices = new Map<string, Discovery>();
 	/** Retained payloads and events of this connection by topic. */
 	readonly states = new Map<string, string>();
-	readonly registry = new Registry();
 	readonly #url: string;
 	readonly #hasBirth: boolean;
 	/** Topics of `states` that are retained. */
@@ -72,7 +76,7 @@ export class SimulatedHomeAssistant {
 		this.#client.end(true);
 	}
 
-	/** Restarts and forgets everything but the registry. Resolves once it has started again. */
+	/** Restarts and forgets everything. Resolves once it has started again. */
 	async restart(): Promise<void> {
 		this.close();
 		const { devices, states } = this;
@@ -138,16 +142,14 @@ export class SimulatedHomeAssistant {
 			return;
 		}
 		const { components, removed, ...shared } = checkDiscovery(topic, payload);
-		const id = String(shared.device.serial_number ?? identifierOf(shared.device));
+		const id = String(shared.device.serial_number ?? shared.device.identifiers);
 		this.#ids.set(topic, id);
 		const entities = this.#entities.get(id) ?? new Map<string, SimulatedEntity>();
 		this.#entities.set(id, entities);
 		for (const [key, platform] of Object.entries(removed))
 			if (entities.get(key)?.config.platform === platform) this.#removeEntity(id, key);
 		for (const [key, config] of Object.entries(components)) {
-			this.registry.takeDevice(shared.device);
-			const entity =
-				entities.get(key) ?? new SimulatedEntity(this.registry.takeEntity(shared.device, config));
+			const entity = entities.get(key) ?? new SimulatedEntity(String(config.unique_id));
 			entities.set(key, entity);
 			this.#configure(entity, config, shared);
 		}
@@ -157,7 +159,7 @@ export class SimulatedHomeAssistant {
 	}
 
 	#configure(entity: SimulatedEntity, config: Component, shared: Pick<Discovery, "availability">): void {
-		const { entityId, topics } = entity;
+		const { topics } = entity;
 		// mqtt/entity.py, _async_discovery_callback: an unchanged component is ignored.
 		const source = JSON.stringify([shared, config]);
 		if (this.#sources.get(entity) === source) return;
@@ -165,7 +167,7 @@ export class SimulatedHomeAssistant {
 		// Another platform would create another entity beside the existing one.
 		assert.ok(
 			[undefined, config.platform].includes(entity.config.platform),
-			`${entityId}: ${config.platform}`,
+			`${config.unique_id}: ${config.platform}`,
 		);
 		entity.configure(config, shared.availability);
 		for (const topic of topics) if (!entity.topics.has(topic)) this.#readers.get(topic)?.delete(entity);
@@ -184,7 +186,6 @@ export class SimulatedHomeAssistant {
 		const entity = entities?.get(key);
 		if (!entity) return;
 		entities?.delete(key);
-		this.registry.removeEntity(entity.config);
 		for (const topic of entity.topics) this.#readers.get(topic)?.delete(entity);
 		if (entities?.size === 0) this.devices.delete(id);
 	}
@@ -206,6 +207,14 @@ export class SimulatedHomeAssistant {
 
 	find(deviceId: string, key: string): SimulatedEntity {
 		return this.#entities.get(deviceId)?.get(key) ?? assert.fail(`${deviceId} has no ${key}`);
+	}
+
+	/** Keys by which Home Assistant stores the entities of a device, with the names and areas that users give them. */
+	entityIds(deviceId: string): readonly string[] {
+		const { device, components = {} } = this.devices.get(deviceId) ?? {};
+		return Object.values(components).map(
+			({ platform, unique_id: id }) => `${device?.identifiers} ${platform} ${id}`,
+		);
 	}
 
 	/** undefined: unknown. */
@@ -232,17 +241,24 @@ export class SimulatedHomeAssistant {
 		return this.#client.connected && entities.length > 0 && entities.every(({ isAvailable }) => isAvailable);
 	}
 
-	async act(deviceId: string, key: string, action: Action): Promise<void> {
-		for (const [topic, payload] of action(this.find(deviceId, key))) await this.publish(topic, payload);
+	/** Publishes any payload to a command topic of an entity. */
+	async command(deviceId: string, key: string, payload: string, prefix = ""): Promise<void> {
+		await this.publish(String(this.find(deviceId, key).config[`${prefix}command_topic`]), payload);
 	}
 
-	/** Publishes any payload to its command topic. */
-	async command(deviceId: string, key: string, payload: string): Promise<void> {
-		await this.act(deviceId, key, send(payload));
-	}
-
-	async turnOn(deviceId: string, options: Parameters<typeof turnOnLight>[0] = {}): Promise<void> {
-		await this.act(deviceId, "ring", turnOnLight(options));
+	/** light/__init__.py, async_handle_light_on_service; mqtt/light/schema_basic.py, async_turn_on: one message each. */
+	async turnOn(deviceId: string, { rgb, brightness, effect }: LightOptions = {}): Promise<void> {
+		const light = this.find(deviceId, "ring");
+		const { config } = light;
+		assert.equal(config.on_command_type, "brightness");
+		const scale = Number(config.brightness_scale);
+		const scaled = Math.min(Math.round(((brightness ?? light.brightness ?? 255) / 255) * scale), scale);
+		// Unlisted effects are silently ignored.
+		const { effect_list: effects } = config;
+		assert.ok(!effect || (Array.isArray(effects) && effects.includes(effect)), `${effect} is no effect`);
+		if (rgb) await this.command(deviceId, "ring", rgb.join(","), "rgb_");
+		await this.command(deviceId, "ring", String(Math.max(scaled, 1)), "brightness_");
+		if (effect) await this.command(deviceId, "ring", effect, "effect_");
 	}
 
 	async publish(topic: string, payload: string, retain = false): Promise<void> {
