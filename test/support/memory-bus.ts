@@ -133,11 +133,9 @@ export class MemoryBus implements Bus {
 
 	async bucket(name: string, { ttlMs }: BucketOptions = {}): Promise<Bucket> {
 		await this.requireConnected();
-		const { buckets } = this.#server;
 		const made = { ttlMs, entries: new Map(), watches: new Set<Watch>(), revision: 0 };
-		const content = buckets.get(name) ?? made;
-		buckets.set(name, content);
-		return new MemoryBucket(this, this.#server, content);
+		const content = kept(this.#server.buckets, name, made);
+		return memoryBucket(this, this.#server, content);
 	}
 
 	async buckets(): Promise<readonly string[]> {
@@ -147,18 +145,14 @@ export class MemoryBus implements Bus {
 
 	async log(name: string): Promise<Log> {
 		await this.requireConnected();
-		const { logs } = this.#server;
-		const content = logs.get(name) ?? { entries: [], readers: new Set(), revision: 0 };
-		logs.set(name, content);
-		return new MemoryLog(this, content);
+		const made: LogContent = { entries: [], readers: new Set(), revision: 0 };
+		const content = kept(this.#server.logs, name, made);
+		return memoryLog(this, content);
 	}
 
 	async files(name: string): Promise<Files> {
 		await this.requireConnected();
-		const { files } = this.#server;
-		const content = files.get(name) ?? new Map<string, Uint8Array>();
-		files.set(name, content);
-		return new MemoryFiles(this, content);
+		return memoryFiles(this, kept(this.#server.files, name, new Map()));
 	}
 
 	async close(): Promise<void> {
@@ -179,6 +173,12 @@ export class MemoryBus implements Bus {
 		if (!this.#isConnected) throw new BusError("disconnected", "The bus is disconnected.");
 	}
 
+	/** Takes another turn. @throws {BusError} `timeout` if it was disconnected meanwhile */
+	async requireAnswer(): Promise<void> {
+		await turn();
+		if (!this.#isConnected) throw new BusError("timeout", "The bus was disconnected during the write.");
+	}
+
 	#setConnected(isConnected: boolean): void {
 		if (this.#isConnected === isConnected || this.#isClosed) return;
 		this.#isConnected = isConnected;
@@ -186,130 +186,93 @@ export class MemoryBus implements Bus {
 	}
 }
 
-class MemoryBucket implements Bucket {
-	readonly #bus: MemoryBus;
-	readonly #server: MemoryServer;
-	readonly #content: BucketContent;
-
-	constructor(bus: MemoryBus, server: MemoryServer, content: BucketContent) {
-		this.#bus = bus;
-		this.#server = server;
-		this.#content = content;
-	}
-
-	async get(key: string): Promise<Entry | undefined> {
-		await this.#bus.requireConnected();
-		return present(this.#server, this.#content).get(key);
-	}
-
-	set(key: string, text: string, revision: number): Promise<number | undefined> {
-		return this.#write(key, text, revision);
-	}
-
-	async remove(key: string, revision: number): Promise<boolean> {
-		return (await this.#write(key, undefined, revision)) !== undefined;
-	}
-
-	async watch(onChange: Watch["onChange"]) {
-		await this.#bus.requireConnected();
-		const watch = { bus: this.#bus, known: new Map<string, number>(), onChange };
-		catchUp(this.#server, this.#content, watch);
-		return added(this.#content.watches, watch);
-	}
-
-	async #write(key: string, text: string | undefined, revision: number): Promise<number | undefined> {
-		await this.#bus.requireConnected();
-		const entries = present(this.#server, this.#content);
+function memoryBucket(bus: MemoryBus, server: MemoryServer, content: BucketContent): Bucket {
+	const write = async (key: string, text: string | undefined, revision: number) => {
+		await bus.requireConnected();
+		const entries = present(server, content);
 		if ((entries.get(key)?.revision ?? 0) !== revision) return undefined;
-		this.#content.revision += 1;
-		const written = this.#content.revision;
-		const entry = text === undefined ? undefined : { text, revision: written, at: this.#server.now() };
+		content.revision += 1;
+		const written = content.revision;
+		const entry = text === undefined ? undefined : { text, revision: written, at: server.now() };
 		if (entry) entries.set(key, entry);
 		else entries.delete(key);
-		for (const watch of this.#content.watches)
-			later(() => this.#content.watches.has(watch) && notify(watch, key, entry, written));
-		await turn();
-		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was disconnected during the write.");
+		for (const watch of content.watches)
+			later(() => content.watches.has(watch) && notify(watch, key, entry, written));
+		await bus.requireAnswer();
 		return written;
-	}
+	};
+	return {
+		get: async (key) => {
+			await bus.requireConnected();
+			return present(server, content).get(key);
+		},
+		set: write,
+		remove: async (key, revision) => (await write(key, undefined, revision)) !== undefined,
+		watch: async (onChange) => {
+			await bus.requireConnected();
+			const watch = { bus, known: new Map<string, number>(), onChange };
+			catchUp(server, content, watch);
+			return added(content.watches, watch);
+		},
+	};
 }
 
-class MemoryLog implements Log {
-	readonly #bus: MemoryBus;
-	readonly #content: LogContent;
-
-	constructor(bus: MemoryBus, content: LogContent) {
-		this.#bus = bus;
-		this.#content = content;
-	}
-
-	async append(key: string, text: string, after: number): Promise<number | undefined> {
-		await this.#bus.requireConnected();
-		const { entries, readers } = this.#content;
-		if ((entries.findLast(([entryKey]) => entryKey === key)?.[1].revision ?? 0) !== after) return undefined;
-		this.#content.revision += 1;
-		const entry = { text, revision: this.#content.revision };
-		entries.push([key, entry]);
-		for (const reader of readers)
-			later(() => reader.bus.isConnected && readers.has(reader) && reader.onEntry(key, entry));
-		await turn();
-		if (!this.#bus.isConnected) throw new BusError("timeout", "The bus was disconnected during the write.");
-		return entry.revision;
-	}
-
-	async removeBefore(key: string, revision: number): Promise<void> {
-		await this.#bus.requireConnected();
-		const { entries } = this.#content;
-		const isKept = ([entryKey, entry]: LogContent["entries"][number]) =>
-			entryKey !== key || entry.revision >= revision;
-		entries.splice(0, entries.length, ...entries.filter(isKept));
-	}
-
-	async read(reader: LogReader) {
-		await this.#bus.requireConnected();
-		reader.onAll([...this.#content.entries]);
-		return added(this.#content.readers, { ...reader, bus: this.#bus });
-	}
+function memoryLog(bus: MemoryBus, content: LogContent): Log {
+	const { entries, readers } = content;
+	return {
+		append: async (key, text, after) => {
+			await bus.requireConnected();
+			if ((entries.findLast(([entryKey]) => entryKey === key)?.[1].revision ?? 0) !== after) return undefined;
+			content.revision += 1;
+			const entry = { text, revision: content.revision };
+			entries.push([key, entry]);
+			for (const reader of readers)
+				later(() => reader.bus.isConnected && readers.has(reader) && reader.onEntry(key, entry));
+			await bus.requireAnswer();
+			return entry.revision;
+		},
+		removeBefore: async (key, revision) => {
+			await bus.requireConnected();
+			const isKept = ([entryKey, entry]: LogContent["entries"][number]) =>
+				entryKey !== key || entry.revision >= revision;
+			entries.splice(0, entries.length, ...entries.filter(isKept));
+		},
+		read: async (reader) => {
+			await bus.requireConnected();
+			reader.onAll([...entries]);
+			return added(readers, { ...reader, bus });
+		},
+	};
 }
 
-class MemoryFiles implements Files {
-	readonly #bus: MemoryBus;
-	readonly #files: Map<string, Uint8Array>;
-
-	constructor(bus: MemoryBus, files: Map<string, Uint8Array>) {
-		this.#bus = bus;
-		this.#files = files;
-	}
-
-	async put(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-		const chunks = [];
-		for await (const chunk of content) chunks.push(chunk);
-		await this.#bus.requireConnected();
-		if (!this.#files.has(name)) this.#files.set(name, Buffer.concat(chunks));
-	}
-
-	async get(name: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-		await this.#bus.requireConnected();
-		const content = this.#files.get(name);
-		return content && this.#read(content);
-	}
-
-	async remove(name: string): Promise<void> {
-		await this.#bus.requireConnected();
-		this.#files.delete(name);
-	}
-
-	async names(): Promise<readonly string[]> {
-		await this.#bus.requireConnected();
-		return [...this.#files.keys()];
-	}
-
-	async *#read(content: Uint8Array): AsyncIterable<Uint8Array> {
+function memoryFiles(bus: MemoryBus, files: Map<string, Uint8Array>): Files {
+	async function* read(content: Uint8Array) {
 		for (let at = 0; at < content.length; at += 65_536) {
-			await this.#bus.requireConnected();
+			await bus.requireConnected();
 			yield content.subarray(at, at + 65_536);
 		}
 	}
+	return {
+		put: async (name, content) => {
+			const chunks = [];
+			for await (const chunk of content) chunks.push(chunk);
+			await bus.requireConnected();
+			if (!files.has(name)) files.set(name, Buffer.concat(chunks));
+		},
+		get: async (name) => {
+			await bus.requireConnected();
+			const content = files.get(name);
+			return content && read(content);
+		},
+		remove: async (name) => {
+			await bus.requireConnected();
+			files.delete(name);
+		},
+		names: async () => {
+			await bus.requireConnected();
+			return [...files.keys()];
+		},
+	};
 }
 
 /** Values that have not expired. */
@@ -332,6 +295,13 @@ function catchUp(server: MemoryServer, content: BucketContent, watch: Watch): vo
 	for (const key of [...watch.known.keys()])
 		if (!entries.has(key)) notify(watch, key, undefined, content.revision + 1);
 	for (const [key, entry] of [...entries]) notify(watch, key, entry, entry.revision);
+}
+
+/** @returns the content of this name, which is `made` if there is none yet */
+function kept<T>(all: Map<string, T>, name: string, made: T): T {
+	const content = all.get(name) ?? made;
+	all.set(name, content);
+	return content;
 }
 
 function covers(pattern: string, subject: string): boolean {

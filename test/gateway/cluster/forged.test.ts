@@ -47,7 +47,7 @@ async function runForged(t: TestContext) {
 	const limits = { commandBurst: 100_000 };
 	const gateway = await runClustered(t, server.connect(), { dataDir, limits });
 	const monitor = await gateway.watch();
-	monitor.client.send({ type: "subscribe", summary: true });
+	monitor.send({ type: "subscribe", summary: true });
 	const bus = server.connect();
 	t.after(() => bus.close());
 	const beat = { gateway: "forged", name: "forged", interest: noInterest };

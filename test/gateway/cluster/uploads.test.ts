@@ -11,7 +11,7 @@ import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { sha256Of } from "../../support/bytes.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
-import { MemoryServer } from "../../support/memory-bus.js";
+import { type MemoryBus, MemoryServer } from "../../support/memory-bus.js";
 
 async function start(t: TestContext, bus: Bus, dataDir: string) {
 	const { records, blobs } = joinGateways(bus, dataDir, []);
@@ -43,31 +43,22 @@ async function start(t: TestContext, bus: Bus, dataDir: string) {
 	};
 }
 
-/** Bus whose bucket loses the response after a write if `isLost` returns true. */
-function losing(bus: Bus, isLost: () => boolean): Bus {
-	const lose = (bucket: Bucket) =>
-		new Proxy(bucket, {
-			get(target, name) {
-				const value: unknown = Reflect.get(target, name, target);
-				if (typeof value !== "function") return value;
-				return async (...words: Parameters<Bucket["set"]>) => {
-					const answer: unknown = await Reflect.apply(value, target, words);
-					if (name === "set" && isLost()) throw new BusError("timeout", "No answer.");
-					return answer;
-				};
-			},
-		});
-	const change = async (...words: Parameters<Bus["bucket"]>) => lose(await bus.bucket(...words));
-	return new Proxy(bus, {
-		get(target, name) {
-			if (name === "bucket") return change;
-			const value: unknown = Reflect.get(target, name, target);
-			return typeof value === "function" ? value.bind(target) : value;
-		},
-	});
+/** Lets the buckets of a bus lose the response after a write if `isLost` returns true. */
+function losing(bus: MemoryBus, isLost: () => boolean): MemoryBus {
+	const open = bus.bucket.bind(bus);
+	bus.bucket = async (...words) => {
+		const bucket = await open(...words);
+		const set = async (...entry: Parameters<Bucket["set"]>) => {
+			const answer = await bucket.set(...entry);
+			if (isLost()) throw new BusError("timeout", "No answer.");
+			return answer;
+		};
+		return { ...bucket, set };
+	};
+	return bus;
 }
 
-async function two(t: TestContext, wrap = (bus: Bus) => bus) {
+async function two(t: TestContext, wrap = (bus: MemoryBus) => bus) {
 	const server = new MemoryServer(() => 0);
 	const a = await start(t, wrap(server.connect()), await temporaryDirectory(t));
 	const b = await start(t, server.connect(), await temporaryDirectory(t));
