@@ -11,12 +11,8 @@ export interface TcpProxy {
 	heal(): void;
 }
 
-/** @param onSent receives the bytes that clients send */
-export async function startProxy(
-	t: TestContext,
-	to: number,
-	onSent?: (bytes: Buffer) => void,
-): Promise<TcpProxy> {
+/** @param pass forwards data in both directions */
+export async function startProxy(t: TestContext, to: number, pass = pipeBoth): Promise<TcpProxy> {
 	const sockets = new Set<Socket>();
 	let isCut = false;
 	const cut = () => {
@@ -29,19 +25,19 @@ export async function startProxy(
 			return;
 		}
 		const far = connect(to, "127.0.0.1");
-		if (onSent) near.on("data", onSent);
 		for (const [socket, other] of [
 			[near, far],
 			[far, near],
 		] as const) {
 			sockets.add(socket);
-			socket.setNoDelay(true).pipe(other);
+			socket.setNoDelay(true);
 			socket.on("error", () => {});
 			socket.on("close", () => {
 				sockets.delete(socket);
 				other.destroy();
 			});
 		}
+		pass(near, far);
 	});
 	const port = await listen(t, server);
 	onEnd(t, cut);
@@ -52,4 +48,8 @@ export async function startProxy(
 			isCut = false;
 		},
 	};
+}
+
+function pipeBoth(near: Socket, far: Socket): void {
+	near.pipe(far).pipe(near);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { connect, createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,8 +11,8 @@ import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import { type NatsServer, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
-import { listen } from "../../support/ports.js";
 import { whyMissing } from "../../support/programs.js";
+import { startProxy } from "../../support/tcp-proxy.js";
 import { Told } from "../storage/log-contract.js";
 import { contentOf, inChunks, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
@@ -27,19 +27,10 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
 		}
 }
 
-/** @param pass forwards data in both directions @returns the address of a proxy to the server */
-async function onLine(
-	t: TestContext,
-	{ port }: NatsServer,
-	pass: (client: Socket, server: Socket) => void,
-): Promise<string> {
-	const proxy = createServer((client) => {
-		const server = connect(port, "127.0.0.1");
-		pass(client, server);
-		for (const socket of [client, server])
-			socket.on("error", () => {}).once("close", () => [client, server].map((end) => end.destroy()));
-	});
-	return `nats://127.0.0.1:${await listen(t, proxy)}`;
+/** @returns the address of a proxy to the server that forwards by `pass` */
+async function onLine(t: TestContext, { port: to }: NatsServer, pass: (client: Socket, far: Socket) => void) {
+	const { port } = await startProxy(t, to, pass);
+	return `nats://127.0.0.1:${port}`;
 }
 
 /** @returns the address of a proxy that replaces the server's version */

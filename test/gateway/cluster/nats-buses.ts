@@ -6,8 +6,8 @@ import type { Bus } from "../../../gateway/bus.js";
 import { NatsBus } from "../../../gateway/cluster/nats/bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats/link.js";
 import { onEnd } from "../../support/cleanup.js";
-import { FaultyLink } from "../../support/faulty-link.js";
 import { isNatsOld, startNats } from "../../support/nats.js";
+import { startProxy, type TcpProxy } from "../../support/tcp-proxy.js";
 import type { Buses } from "./bus-contract.js";
 
 export function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {
@@ -38,26 +38,21 @@ export function status(bus: Bus, isConnected: boolean): Promise<void> {
 
 export async function natsBuses(t: TestContext): Promise<Buses> {
 	const server = await startNats(t);
-	const lines = new Map<Bus, FaultyLink>();
+	const proxies = new Map<Bus, TcpProxy>();
 	return {
 		connect: async () => {
-			const line = await FaultyLink.open();
-			onEnd(t, () => line.close());
-			line.target = server.port;
-			const { bus } = natsBus(t, [`nats://127.0.0.1:${line.port}`]);
+			const proxy = await startProxy(t, server.port);
+			const { bus } = natsBus(t, [`nats://127.0.0.1:${proxy.port}`]);
 			await bus.open();
-			lines.set(bus, line);
+			proxies.set(bus, proxy);
 			return bus;
 		},
 		cut: async (bus) => {
-			const line = lines.get(bus);
-			if (line) line.target = undefined;
-			line?.cut();
+			proxies.get(bus)?.cut();
 			await status(bus, false);
 		},
 		heal: async (bus) => {
-			const line = lines.get(bus);
-			if (line) line.target = server.port;
+			proxies.get(bus)?.heal();
 			await status(bus, true);
 		},
 		pass: (ms) => pause(ms),
