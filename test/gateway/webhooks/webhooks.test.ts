@@ -1,20 +1,21 @@
 /** Events of webhooks and their delivery, in virtual time. */
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import fs, { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
+import { Webhook } from "standardwebhooks";
 import { noCounts } from "../../../gateway/api/rollout.js";
 import { parseTags } from "../../../gateway/api/tags.js";
 import type { Core } from "../../../gateway/extension.js";
 import { type Hook, readHooks } from "../../../gateway/webhooks/hooks.js";
 import { Outbox } from "../../../gateway/webhooks/outbox.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
+import { skipWithout } from "../../support/extensions.js";
 import { makeHandshake, silentLink } from "../../support/record-stubs.js";
-import { type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
+import { bearer, type RunOptions, runGateway, temporaryDirectory } from "../../support/running.js";
 import { checkMs, Receiver, secret, withHooks } from "./receiver.js";
 
 const minuteMs = 60_000;
@@ -163,6 +164,7 @@ for (const [manner, status] of [
 		await eventually(second.hooks, ([hook]) => hook.waiting === 0);
 		assert.deepEqual(attemptsOf(receiver), [0, 1, 5, 20, 60]);
 		assert.equal(new Set(receiver.signed.map(({ body }) => body)).size, 1);
+		assert.deepEqual(receiver.forged, []);
 	});
 
 test("sends queued events in order after the clock was three days ahead", async (t) => {
@@ -197,6 +199,7 @@ test("isolates unresponsive receivers, and keeps the order of events per device"
 	connect()();
 	time.pass(6 * minuteMs);
 	await time.until(() => well.received.length === 1);
+	await eventually(hooks, ([first, second]) => first.waiting === 1 && second.waiting === 1);
 	connect();
 	await time.until(() => well.received.length === 2);
 	assert.deepEqual(eventsOf(well), ["away", "back"]);
@@ -298,7 +301,7 @@ test("sends a full disk once until it has recovered", async (t) => {
 	assert.deepEqual(eventsOf(receiver), ["disk_full", "disk_full"]);
 });
 
-const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
+const ofFleet = skipWithout("fleet");
 test("sends an event for a new crash cause once, besides one for each crash", ofFleet, async (t) => {
 	const receiver = await new Receiver().listen(t);
 	const gateway = await runGateway(t, withHooks([receiver.hook({ events: ["crash_new"] })]));
@@ -436,6 +439,24 @@ test("drops the oldest of 51 queued events of a device, and logs it", async (t) 
 	assert.equal(outbox.waiting, 51);
 });
 
+/** Standard Webhooks secret of this length. */
+const coded = (bytes: number) => `whsec_${Buffer.alloc(bytes, 7).toString("base64")}`;
+
+test("signs with the new and the previous secret during rotation", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const path = join(await temporaryDirectory(t), "webhooks.json");
+	await writeFile(path, JSON.stringify([{ url: receiver.url, secret: coded(32), previousSecret: secret }]));
+	const [{ secrets } = assert.fail("no webhook was read")] = readHooks(path);
+	const gateway = await runGateway(t, withHooks([receiver.hook({ secrets })]));
+	await gateway.rejected("/device", bearer("a-token-that-is-not-right"));
+	await receiver.until(1);
+	const [{ body, headers } = assert.fail("no delivery")] = receiver.signed;
+	assert.equal(headers["webhook-signature"]?.split(" ").length, 2);
+	new Webhook(coded(32)).verify(body, headers);
+	new Webhook(secret, { format: "raw" }).verify(body, headers);
+	assert.throws(() => new Webhook(Buffer.alloc(32), { format: "raw" }).verify(body, headers), /No matching/);
+});
+
 test("rejects to start with an invalid file, and explains what to change without secrets", async (t) => {
 	const path = join(await temporaryDirectory(t), "webhooks.json");
 	const url = "https://example.org/hook";
@@ -453,6 +474,12 @@ test("rejects to start with an invalid file, and explains what to change without
 	assert.deepEqual(readHooks(path)[0]?.after, 5);
 	assert.equal(await rejection([{ url, secret, tags: "shop and not beta" }]), "none");
 	assert.equal(readHooks(path)[0]?.tags?.text, "shop and not beta");
+	for (const usable of [coded(24), coded(25), coded(64)])
+		assert.equal(await rejection([{ url, secret: usable, previousSecret: secret }]), "none");
+	const wrongSecrets = [
+		...[coded(23), coded(65), coded(32).slice(0, -1)],
+		...[`${coded(24)}!`, `whsec_${"-".repeat(32)}`],
+	];
 	const hook = (change: object) => [{ url, secret, ...change }];
 	for (const [expected, contents] of [
 		[/is not a JSON list/, ["no JSON", '{"url": 1}', ""]],
@@ -469,6 +496,12 @@ test("rejects to start with an invalid file, and explains what to change without
 		[/after must be/, ["5", 2.5, 0].map((after) => hook({ after }))],
 		[/secret must be at least 16 printable/, [hook({ secret: "too short" })]],
 		[/secret must be/, [hook({ secret: 1e20 })]],
+		[/previousSecret must be at least 16 printable/, [hook({ previousSecret: "too short" })]],
+		[
+			/wrong in 1: secret begins with whsec_, so the rest must be.*openssl rand -base64 32/,
+			wrongSecrets.map((wrong) => hook({ secret: wrong })),
+		],
+		[/wrong in 1: previousSecret begins with/, wrongSecrets.map((wrong) => hook({ previousSecret: wrong }))],
 		[/url is not an address/, ["https://example.org:99999/", "https://[::1/"].map((url) => hook({ url }))],
 		[
 			/url must be an address/,
@@ -483,7 +516,7 @@ test("rejects to start with an invalid file, and explains what to change without
 		for (const content of contents) {
 			const said = await rejection(content);
 			assert.match(said, expected);
-			assert.ok(!said.includes(secret), said);
+			for (const shown of [secret, ...wrongSecrets]) assert.ok(!said.includes(shown), said);
 		}
 	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
 });
