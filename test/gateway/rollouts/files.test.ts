@@ -9,7 +9,7 @@ import { RolloutStore } from "../../../gateway/rollouts/store.js";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { FileLog } from "../../../gateway/storage/file-log.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
-import { changingDisk, failingDisk, systemError } from "../../support/disk.js";
+import { changingDisk, systemError } from "../../support/disk.js";
 import { sampleRollout } from "./sample-rollout.js";
 
 const [id, ...others] = ["dev-1-000001", "dev-1-000002", "dev-1-000003"] as const;
@@ -97,22 +97,5 @@ describe("stored rollouts", () => {
 			assert.ok(await next.create(created), `cut at ${last}`);
 			assert.deepEqual((await open(t, fs, directory)).store.list(), [created]);
 		}
-	});
-
-	test("are rewritten after a write error, with the gateway not ready meanwhile", async (t) => {
-		const full = failingDisk("write", "ENOSPC");
-		full.isFailing = false;
-		const { store, directory, problems } = await open(t, full.disk);
-		assert.equal(await store.create(created), true);
-		full.isFailing = true;
-		const running = apply(created, change);
-		assert.equal(await store.append("autumn", change), undefined);
-		assert.equal(await store.append("autumn", change), undefined);
-		assert.match(store.readinessProblem ?? "", /ENOSPC/);
-		assert.equal(problems.length, 1, "reported once");
-		full.isFailing = false;
-		assert.equal(await store.append("autumn", change), true);
-		assert.equal(store.readinessProblem, undefined);
-		assert.deepEqual(await (await open(t, fs, directory)).store.list(), [running]);
 	});
 });

@@ -207,16 +207,6 @@ test("creates a rollout once if two gateways do so at the same time", async () =
 	await haveAll([first, other], created);
 });
 
-test("imports a rollout with completed and running devices into the log unchanged", async () => {
-	const { join, haveAll } = server();
-	const driver = await join();
-	const created = rolloutOf(900);
-	const moved = apply(created, offering(created, ...[...created.devices.keys()].slice(10, 700)));
-	assert.equal(await driver.store.create(moved), true);
-	await haveAll([driver], moved);
-	assert.deepEqual(driver.problems, []);
-});
-
 test("keeps the driver after a short disconnect, and reads missed changes", async () => {
 	const { driver, other, created, change } = await two();
 	driver.bus.cut();
