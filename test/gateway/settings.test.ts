@@ -5,31 +5,9 @@ import { join, resolve } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { extensionSettings, settingsOf } from "../../gateway/extensions.js";
 import type { Environment } from "../../gateway/setting.js";
-import { defaultSettings, readSettings } from "../../gateway/settings.js";
+import { readSettings } from "../../gateway/settings.js";
 import { withEnvironment } from "../support/environment.js";
 import { temporaryDirectory } from "../support/running.js";
-
-test("uses defaults for unset and empty variables", () => {
-	assert.deepEqual(defaultSettings, {
-		host: "127.0.0.1",
-		port: 8080,
-		tls: undefined,
-		dataDir: resolve("data"),
-		releasesDir: resolve("releases"),
-		deviceToken: undefined,
-		monitorToken: undefined,
-		publicUrl: undefined,
-		trustProxy: undefined,
-		maxUploadBytes: 16 * 1024 * 1024,
-		logLevel: "info",
-		auth: true,
-		releaseKeys: [],
-		imageCheck: true,
-		timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
-		gatewayName: undefined,
-	});
-	assert.deepEqual(readSettings({}), defaultSettings);
-});
 
 /** Values for all variables. @param pem path of a file */
 function allVariables(pem: string): Readonly<Record<string, string>> {

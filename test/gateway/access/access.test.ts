@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import disk from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
@@ -25,8 +24,6 @@ import {
 	temporaryDirectory,
 	upgradeRequest,
 } from "../../support/running.js";
-import { described, examplePath } from "../api/probes.js";
-import { runWholeGateway } from "../api/whole-gateway.js";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -452,21 +449,6 @@ describe("other requests", () => {
 		assert.deepEqual([api.status, monitor.status], [401, 401]);
 		for (const body of [await api.text(), monitor.body])
 			assert.match(JSON.parse(body).detail, /password of the URL/);
-	});
-
-	test("answers an unsupported method with 405 and Allow, on each route", async (t) => {
-		const { url } = await runWholeGateway(t);
-		const allowed = new Map<string, string[]>();
-		for (const { method, path, extension } of described)
-			if (extension === undefined || existsSync(`gateway/${extension}`))
-				allowed.set(path, [...(allowed.get(path) ?? []), ...(method === "GET" ? ["GET", "HEAD"] : [method])]);
-		for (const [path, methods] of allowed) {
-			const method = ["GET", "POST", "PUT", "DELETE", "PATCH"].find((verb) => !methods.includes(verb));
-			const init = { method: method ?? "OPTIONS", headers: bearer(monitorToken) };
-			const { status, headers } = await fetch(`${url}${examplePath(path)}`, init);
-			const allow = headers.get("allow")?.split(", ").sort();
-			assert.deepEqual([status, allow], [405, methods.sort()], `${method} ${path}`);
-		}
 	});
 
 	test("accepts an upgrade with an absolute target, rejects other paths with 404, and survives malformed requests", async (t) => {

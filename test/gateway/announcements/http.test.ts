@@ -8,9 +8,9 @@ import { describe, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { bodyOf } from "../../../gateway/announcements/sounds.js";
 import { RequestError } from "../../../gateway/problem.js";
-import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
+import { diskWith, failingDisk, systemError } from "../../support/disk.js";
 import { nextEvent, waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 import { whyMissing } from "../../support/programs.js";
@@ -139,10 +139,10 @@ describe("sound", () => {
 
 	test("returns 507 on a full disk, and leaves nothing, or what was there before", async (t) => {
 		let full: RegExp | undefined;
-		const reject = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
-		const open: Disk["open"] = (path, ...words) =>
-			full?.test(String(path)) ? reject() : fs.open(path, ...words);
-		const { call, upload, sounds, load } = await run(t, { disk: { ...fs, open } });
+		const disk = diskWith((operation, path) => {
+			if (/open|create/.test(operation) && full?.test(path)) throw systemError("ENOSPC");
+		});
+		const { call, upload, sounds, load } = await run(t, { disk });
 		full = /./;
 		assert.equal((await upload()).status, 507);
 		full = undefined;
@@ -161,12 +161,8 @@ describe("sound", () => {
 		const first = await run(t, { dataDir });
 		await first.upload();
 		await first.gateway.close();
-		const emfile = () => Promise.reject(Object.assign(new Error("too many"), { code: "EMFILE" }));
-		const readFile = new Proxy(fs.readFile, {
-			apply: (target, self, [path, ...rest]) =>
-				String(path).endsWith(`${sha256}.json`) ? emfile() : Reflect.apply(target, self, [path, ...rest]),
-		});
-		const second = await run(t, { dataDir, disk: { ...fs, readFile } });
+		const { disk } = failingDisk("readFile", "EMFILE", `${sha256}.json`);
+		const second = await run(t, { dataDir, disk });
 		assert.deepEqual(await second.sounds(), []);
 		await second.gateway.close();
 		const { load } = await run(t, { dataDir });
@@ -174,17 +170,12 @@ describe("sound", () => {
 	});
 });
 
-test("rejects a stalled upload, one that trickles, and an incomplete one", async (t) => {
+test("rejects a stalled and an incomplete upload", async (t) => {
 	const requests: IncomingMessage[] = [];
 	const server = createServer((request) => requests.push(request));
 	const port = await listen(t, server);
-	const trickle = (socket: Socket) => {
-		const timer = setInterval(() => socket.write("d"), 10);
-		socket.once("close", () => clearInterval(timer));
-	};
 	for (const [end, status] of [
 		[() => {}, 408],
-		[trickle, 408],
 		[(socket: Socket) => socket.destroy(), 400],
 	] as const) {
 		const socket = connect(port, "127.0.0.1");
@@ -376,10 +367,6 @@ describe("announcement", () => {
 			[{ sound: "x" }, 422, /Sound x not found/],
 			[{ url: "file:///etc/passwd" }, 422, /http:\/\/ or https:\/\//],
 			[{ text: "hello" }, 501, /SPEECH_COMMAND/],
-			[at({ room: " " }), 422, /targets is one of/],
-			[at({}), 422, /targets must be an object with at least one of all, room, tags, devices, and nothing/],
-			[at({ all: true, room: "Kitchen" }), 422, /targets is one of/],
-			[at({ room: "Attic" }), 422, /No device is in the room Attic; there is no room\./],
 			[at({ devices: [] }), 422, /contains no device/],
 		] as const) {
 			const answer = await ask(asked);

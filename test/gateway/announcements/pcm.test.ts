@@ -45,18 +45,6 @@ describe("WAV file", () => {
 			assert.ok(most < 0.005, `differs by up to ${most}`);
 		});
 
-	test("is converted in chunks of at most 2,048 samples, at any length and rate", () => {
-		for (const [rate, seconds] of [
-			[22_050, 10],
-			[48_000, 5],
-		] as const) {
-			const [head, ...pieces] = [...convertWav(wav(Buffer.alloc(rate * seconds * 2), { rate }))];
-			assert.equal(head?.length, 44);
-			assert.ok(Math.max(...pieces.map(({ length }) => length)) <= 2 * 2_048, "a larger chunk");
-			assert.equal(Buffer.concat(pieces).length, 32_000 * seconds);
-		}
-	});
-
 	test("loses frequencies above 8 kHz without aliasing", () => {
 		const samples = tone(10_000, 44_100, 1);
 		const output = samplesOf(convert(fileOf(samples, { rate: 44_100 })));

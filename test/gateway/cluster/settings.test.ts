@@ -27,11 +27,3 @@ test("rejects an invalid address without showing its password", () => {
 	const read = () => nats.read({ NATS_URL: "nats://user:secret@" });
 	assert.throws(read, ({ name, message }) => name === "StartError" && !message.includes("secret"));
 });
-
-test("names an unreadable file", () => {
-	for (const name of ["NATS_CREDS", "NATS_CA"])
-		assert.throws(() => nats.read({ NATS_URL: "nats://a", [name]: "/nowhere" }), {
-			name: "StartError",
-			message: new RegExp(`^Cannot read "/nowhere".*Set ${name} to`),
-		});
-});

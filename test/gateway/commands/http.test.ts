@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import { eventually } from "../../support/eventually.js";
+import { skipWithout } from "../../support/extensions.js";
 import { type RunOptions, runGateway } from "../../support/running.js";
 import type { Json } from "../../support/sample-report.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import { checkFrame } from "../api/schemas.js";
-
-const ofFleet = { skip: existsSync("gateway/fleet") ? false : "fleet/ was removed" };
 
 async function run(t: TestContext, options: RunOptions = {}) {
 	const gateway = await runGateway(t, options);
@@ -81,27 +79,31 @@ describe("job", () => {
 		assert.deepEqual(body, { commands: [] }, "it has ended, and is forgotten");
 	});
 
-	test("reaches only the devices of a room or of a tag expression at the start", ofFleet, async (t) => {
-		const { device, resultOf, rejectionOf, call } = await run(t);
-		const [stable, beta, other] = [await device(), await device(), await device()];
-		const label = (deviceId: string, fields: object) => call("PATCH", `/api/devices/${deviceId}`, fields);
-		await label(stable.deviceId, { room: "Ku\u0308che", tags: ["shop"] });
-		await label(beta.deviceId, { room: "Hall", tags: ["shop", "beta"] });
-		const payload = { command: "restart" };
-		const stableOnly = { [stable.deviceId]: "done" };
-		assert.deepEqual(await resultOf({ room: "K\u00fcche " }, payload), stableOnly);
-		assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), stableOnly);
-		assert.deepEqual(await resultOf({ tags: " not ( shop ) " }, payload), { [other.deviceId]: "done" });
-		await label(beta.deviceId, { tags: ["shop"] });
-		const both = { ...stableOnly, [beta.deviceId]: "done" };
-		assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), both);
-		for (const [targets, detail] of [
-			[{ room: "k\u00fcche" }, "No device is in the room k\u00fcche; there are K\u00fcche, Hall."],
-			[{ tags: "beta" }, "No device has the tags beta; there is shop."],
-			[{ tags: "shop AND beta" }, "tags: At character 6: write and in place of AND."],
-		] as const)
-			assert.deepEqual(await rejectionOf({ targets, payload }), [422, detail]);
-	});
+	test(
+		"reaches only the devices of a room or of a tag expression at the start",
+		skipWithout("fleet"),
+		async (t) => {
+			const { device, resultOf, rejectionOf, call } = await run(t);
+			const [stable, beta, other] = [await device(), await device(), await device()];
+			const label = (deviceId: string, fields: object) => call("PATCH", `/api/devices/${deviceId}`, fields);
+			await label(stable.deviceId, { room: "Ku\u0308che", tags: ["shop"] });
+			await label(beta.deviceId, { room: "Hall", tags: ["shop", "beta"] });
+			const payload = { command: "restart" };
+			const stableOnly = { [stable.deviceId]: "done" };
+			assert.deepEqual(await resultOf({ room: "K\u00fcche " }, payload), stableOnly);
+			assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), stableOnly);
+			assert.deepEqual(await resultOf({ tags: " not ( shop ) " }, payload), { [other.deviceId]: "done" });
+			await label(beta.deviceId, { tags: ["shop"] });
+			const both = { ...stableOnly, [beta.deviceId]: "done" };
+			assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), both);
+			for (const [targets, detail] of [
+				[{ room: "k\u00fcche" }, "No device is in the room k\u00fcche; there are K\u00fcche, Hall."],
+				[{ tags: "beta" }, "No device has the tags beta; there is shop."],
+				[{ tags: "shop AND beta" }, "tags: At character 6: write and in place of AND."],
+			] as const)
+				assert.deepEqual(await rejectionOf({ targets, payload }), [422, detail]);
+		},
+	);
 
 	test("is visible to subscribed monitors, even those that connect while it runs", async (t) => {
 		const { device, send, ended, subscribe } = await run(t);
@@ -123,21 +125,30 @@ describe("job", () => {
 		assert.deepEqual(states(await ended(id)), { [quick.deviceId]: "done", [slow.deviceId]: "done" });
 	});
 
-	test("is rejected with a reason by devices, and by the gateway for outdated firmware", async (t) => {
-		const { device, send, ended } = await run(t);
+	test("is rejected with a reason by devices, by the gateway for outdated firmware, and for silent ones", async (t) => {
+		let now = 0;
+		const { device, send, ended, call } = await run(t, { monotonic: () => now });
 		const old = await device({ features: [] });
 		const busy = await device({ executesCommands: false });
-		const ids = [old.deviceId, busy.deviceId, "dev-1-unknown"];
+		const silent = await device({ executesCommands: false });
+		const ids = [old.deviceId, busy.deviceId, silent.deviceId, "dev-1-unknown"];
 		const id = await send({ devices: ids }, { command: "identify" });
 		await busy.receives({ command: "identify" });
 		busy.reject("identify", "an update is in progress");
+		await silent.receives({ command: "identify" });
+		const rejected = async () => (await call("GET", `/api/commands/${id}`)).body.counts.failed;
+		await eventually(rejected, (count) => count === 1);
+		now += 60_000;
 		const command = await ended(id);
 		assert.deepEqual(states(command), {
 			[old.deviceId]: "unsupported",
 			[busy.deviceId]: "failed",
+			[silent.deviceId]: "failed",
 			"dev-1-unknown": "away",
 		});
-		assert.equal(command.devices[0].reason, "An update is in progress.");
+		const reasons = command.devices.map(({ reason }: { reason: string | null }) => reason);
+		for (const reason of ["An update is in progress.", "The device did not confirm the command in time."])
+			assert.ok(reasons.includes(reason), String(reasons));
 	});
 
 	test("fails for a device that does not confirm in time", async (t) => {
@@ -193,6 +204,8 @@ describe("job", () => {
 			[{ targets: { all: true }, payload }, 422, /contains no device/],
 			[{ targets: { room: "Attic" }, payload }, 422, /room Attic/],
 			[{ targets: { all: true, room: "Attic" }, payload }, 422, /one of/],
+			[{ targets: { room: " " }, payload }, 422, /targets is one of/],
+			[{ targets: {}, payload }, 422, /must be an object with at least one of all, room, tags, devices, and/],
 			[{ targets: { all: true, tags: "beta" }, payload }, 422, /one of/],
 			[{ targets: { tags: "" }, payload }, 422, /one of/],
 			[{ targets: { tags: "beta" }, payload }, 422, /No device has the tags beta; there is no tag\./],

@@ -65,11 +65,6 @@ describe("valid image", () => {
 	test("ends its padding with the checksum, even in an extra block", () => {
 		for (let extra = 0; extra < 20; extra += 4) parseImage(makeImage({ segments: [Buffer.alloc(extra)] }));
 	});
-	test("has its second segment where a virtual device's host expects it", () => {
-		const image = makeImage({ chip: "virtual", segments: [Buffer.from("the program")] });
-		assert.equal(image.readUInt32LE(0x164), 12);
-		assert.equal(image.toString("latin1", 0x168, 0x168 + 12), "the program\n");
-	});
 });
 
 const image = makeImage();

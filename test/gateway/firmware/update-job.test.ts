@@ -86,6 +86,8 @@ const cases: readonly (readonly [steps: readonly Step[], status: string, to?: st
 		[[progress(40), "reconnects", restartedOld], "failed 40 1.4.0"],
 		[["reconnects", restartedOld], "failed null 1.4.0"],
 		[[complete, "reconnects", rejection("set_led"), fresh], "updated 100 1.4.0"],
+		[[rejection("set_led")], "pending null 1.4.0"],
+		[[progress(5), rejection("start_ota")], "downloading 5 1.4.0"],
 		// It times out, but the device continues.
 		[[progress(43), "falls silent", progress(44)], "downloading 44 1.4.0"],
 		[[complete, "falls silent", "reconnects", fresh], "updated 100 1.4.0"],
@@ -115,38 +117,29 @@ test("derives the state of an update from the messages of its device", () => {
 	assert.equal(after("1.4.0", [old], null).from, "1.3.0");
 });
 
-describe("failure reason", () => {
-	test("names the cause, by the device or the last progress", () => {
-		for (const [steps, reason] of [
-			[[progress(9), failure("HTTP 404")], "HTTP 404"],
-			[[failure("")], "The device reported no reason."],
-			[[rejection("start_ota")], "The device rejected the update (busy): updating already"],
-			[
-				[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
-				"The device reverted to 1.3.0; the new firmware ended: hung (watchdog).",
-			],
-			[[progress(40), "reconnects", restartedOld], "The device restarted during the update, at 40 %."],
-			[
-				[progress(100), "reconnects", report("1.3.0", 0, "POWERON_RESET")],
-				"The device restarted (POWERON_RESET) after 100 %, before it reported completion. It still runs 1.3.0.",
-			],
-			[
-				[complete, "reconnects", other],
-				"The device reconnected with 1.2.0, which this gateway did not send.",
-			],
-			[["falls silent"], "The device did not start the update: no message for 5 minutes."],
-			[[progress(43), "falls silent"], "The download stalled at 43 %: no message for 5 minutes."],
-			[[complete, "falls silent"], "The device did not reconnect: no message for 5 minutes."],
-		] as const satisfies readonly (readonly [readonly Step[], string])[]) {
-			const job = after("1.4.0", steps);
-			assert.deepEqual([metadataOf(job).otaReason, isActive(job)], [reason, false]);
-			assert.equal(job.endedAt, start + 1000 * steps.length);
-		}
-	});
-	test("ignores rejections of other commands and of a second start_ota", () => {
-		assert.equal(after("1.4.0", [rejection("set_led")]).status, "pending");
-		assert.equal(after("1.4.0", [progress(5), rejection("start_ota")]).status, "downloading");
-	});
+test("names the cause of a failure, by the device or the last progress", () => {
+	for (const [steps, reason] of [
+		[[progress(9), failure("HTTP 404")], "HTTP 404"],
+		[[failure("")], "The device reported no reason."],
+		[[rejection("start_ota")], "The device rejected the update (busy): updating already"],
+		[
+			[complete, "reconnects", report("1.3.0", 1, "TASK_WDT_RESET")],
+			"The device reverted to 1.3.0; the new firmware ended: hung (watchdog).",
+		],
+		[[progress(40), "reconnects", restartedOld], "The device restarted during the update, at 40 %."],
+		[
+			[progress(100), "reconnects", report("1.3.0", 0, "POWERON_RESET")],
+			"The device restarted (POWERON_RESET) after 100 %, before it reported completion. It still runs 1.3.0.",
+		],
+		[[complete, "reconnects", other], "The device reconnected with 1.2.0, which this gateway did not send."],
+		[["falls silent"], "The device did not start the update: no message for 5 minutes."],
+		[[progress(43), "falls silent"], "The download stalled at 43 %: no message for 5 minutes."],
+		[[complete, "falls silent"], "The device did not reconnect: no message for 5 minutes."],
+	] as const satisfies readonly (readonly [readonly Step[], string])[]) {
+		const job = after("1.4.0", steps);
+		assert.deepEqual([metadataOf(job).otaReason, isActive(job)], [reason, false]);
+		assert.equal(job.endedAt, start + 1000 * steps.length);
+	}
 });
 
 describe("update to another image of the same version", () => {

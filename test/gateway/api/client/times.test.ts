@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-	actionText,
 	asTargets,
 	daysText,
 	dueText,
-	lastText,
 	localTime,
-	placeText,
 	quietText,
 	timeText,
 	whenText,
 } from "../../../../gateway/api/client/times.js";
 import type { QuietHours } from "../../../../gateway/api/quiet-hours.js";
-import type { LastRun, Schedule } from "../../../../gateway/api/schedule.js";
+import type { Schedule } from "../../../../gateway/api/schedule.js";
 
 const zone = "Europe/Berlin";
 /** Thursday, 13:00 in that zone. */
@@ -62,48 +59,6 @@ test("shows when a schedule is due, in its zone", () => {
 		assert.equal(dueText(schedule({ nextAt: inSeconds(seconds), ...(at && { at }) }), now), text);
 	assert.equal(dueText(schedule({ on: false }), now), "Off");
 	assert.equal(dueText(schedule({}), now), "Finished");
-});
-
-test("shows the last result of a schedule", () => {
-	const command = { targets, payload: { command: "stop_sound" } } as const;
-	for (const [more, text, action] of [
-		[{}, "Played at 12:51"],
-		[{}, "Done at 12:51", { command }],
-		[{ outcome: "late" }, "Played late at 12:51"],
-		[{ outcome: "missed", reason: "It was off." }, "Missed at 12:50. It was off."],
-		[{ outcome: "failed", dueAt: inSeconds(-86_400) }, "Failed at Wed 25 Nov 13:00"],
-	] as const satisfies readonly (readonly [Partial<LastRun>, string, Schedule["do"]?])[]) {
-		const run = { dueAt: inSeconds(-600), at: inSeconds(-540), reason: null, job: null };
-		const shown = lastText(schedule({ do: action ?? announcing }), { ...run, outcome: "done", ...more }, now);
-		assert.equal(shown, text);
-	}
-});
-
-test("shows the action and targets of a schedule", () => {
-	const names = (id: string) => (id === "1" ? "Gong" : undefined);
-	const command = (payload: NonNullable<Schedule["do"]["command"]>["payload"]) => ({
-		command: { targets, payload },
-	});
-	for (const [action, text] of [
-		[announcing, "“We close”"],
-		[{ announcement: { sound: "1", targets } }, "Gong"],
-		[{ announcement: { sound: "2", targets } }, "A sound that is gone"],
-		[command({ command: "set_volume", value: 30 }), "Volume 30"],
-		[command({ command: "set_brightness", value: 0.29 }), "Brightness 29 %"],
-		[command({ command: "play_audio", value: "attention" }), "Chime: Attention"],
-		[command({ command: "stop_sound" }), "Stop sound"],
-	] as const)
-		assert.equal(actionText(action, names), text);
-	for (const [place, text] of [
-		[targets, "All devices"],
-		[{ room: "Hall" }, "Hall"],
-		[{ devices: ["a"] }, "Speaker a"],
-		[{ devices: ["a", "b"] }, "2 devices"],
-	] as const)
-		assert.equal(
-			placeText(place, (id) => `Speaker ${id}`),
-			text,
-		);
 });
 
 test("shows times and limits of quiet hours, which cover the targets of announcements", () => {
