@@ -197,37 +197,33 @@ test("rejects a stalled and an incomplete upload", async (t) => {
 });
 
 describe("announcement", () => {
-	test(
-		"plays in a room at once, with a result for each device, visible to subscribers",
-		ofFleet,
-		async (t) => {
-			const { call, upload, device, announce, ended, open, url } = await run(t);
-			const watcher = await open("/monitor?announcements", { headers: bearer(monitorToken) });
-			await upload();
-			const devices = [await device("1"), await device("2"), await device("3")];
-			for (const { deviceId } of devices.slice(0, 2))
-				await call("PATCH", `/api/devices/${deviceId}`, { room: "Kitchen" });
-			const id = await announce({ sound: sha256, targets: { room: "Kitchen" }, volume: 30 });
-			const waits = { priority: "normal", expires: 300 };
-			const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true, ...waits };
-			for (const speaker of devices.slice(0, 2)) {
-				await speaker.receives({ command: "start_sound", value: { id } });
-				assert.deepEqual(speaker.commands.at(-2), { command: "play_sound", value });
-				speaker.update(id, "played", { heard_ms: 500, underruns: 0 });
-			}
-			const { counts, devices: parts, name, by } = await ended(id);
-			assert.deepEqual([name, by, counts.played, parts.length], ["Dinner", "monitor", 2, 2]);
-			assert.deepEqual([parts[0].heardMs, parts[0].lateMs], [500, null]);
-			for (let isOver = false; !isOver; ) {
-				const frame = await watcher.next();
-				checkFrame(frame);
-				if (frame.type !== "announcement_update") continue;
-				assert.deepEqual([Object(frame).name, Object(frame).by], [name, by]);
-				({ isOver } = Object(frame));
-			}
-			assert.deepEqual(devices[2]?.commands, []);
-		},
-	);
+	test("plays in a room at once, with a result of each device for subscribers", ofFleet, async (t) => {
+		const { call, upload, device, announce, ended, open, url } = await run(t);
+		const watcher = await open("/monitor?announcements", { headers: bearer(monitorToken) });
+		await upload();
+		const devices = [await device("1"), await device("2"), await device("3")];
+		for (const { deviceId } of devices.slice(0, 2))
+			await call("PATCH", `/api/devices/${deviceId}`, { room: "Kitchen" });
+		const id = await announce({ sound: sha256, targets: { room: "Kitchen" }, volume: 30 });
+		const waits = { priority: "normal", expires: 300 };
+		const value = { id, url: `${url}/sounds/${sha256}.wav`, volume: 30, ready: true, ...waits };
+		for (const speaker of devices.slice(0, 2)) {
+			await speaker.receives({ command: "start_sound", value: { id } });
+			assert.deepEqual(speaker.commands.at(-2), { command: "play_sound", value });
+			speaker.update(id, "played", { heard_ms: 500, underruns: 0 });
+		}
+		const { counts, devices: parts, name, by } = await ended(id);
+		assert.deepEqual([name, by, counts.played, parts.length], ["Dinner", "monitor", 2, 2]);
+		assert.deepEqual([parts[0].heardMs, parts[0].lateMs], [500, null]);
+		for (let isOver = false; !isOver; ) {
+			const frame = await watcher.next();
+			checkFrame(frame);
+			if (frame.type !== "announcement_update") continue;
+			assert.deepEqual([Object(frame).name, Object(frame).by], [name, by]);
+			({ isOver } = Object(frame));
+		}
+		assert.deepEqual(devices[2]?.commands, []);
+	});
 
 	test("shows for each device why it does not play", async (t) => {
 		const { upload, device, announce, ended } = await run(t);
@@ -334,10 +330,8 @@ describe("announcement", () => {
 		const second = await play(await again(first));
 		const { announcements } = (await call("GET", "/api/announcements")).body;
 		const listed = announcements.map(({ id, name, devices }: Record<string, unknown>) => [id, name, devices]);
-		assert.deepEqual(
-			listed,
-			[second, first].map((id) => [id, "Ben", undefined]),
-		);
+		const expected = [second, first].map((id) => [id, "Ben", undefined]);
+		assert.deepEqual(listed, expected);
 		for (const more of [1, 2, 3, 4]) await send(16_000 + more);
 		assert.deepEqual([await files(), await again(second)], [5, asked]);
 		await send(16_000, "");

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { sha256Of } from "../../support/bytes.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
-import { skipWithout } from "../../support/extensions.js";
+import { needs } from "../../support/extensions.js";
 import { bearer, deviceToken, monitorToken, type RunOptions, runGateway } from "../../support/running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
 import type { Command } from "../../support/simulated-device.js";
 import { tone, wav as wavOf } from "../../support/sounds.js";
 
 /** Options of tests that require rooms or the device list of fleet/. */
-export const ofFleet = skipWithout("fleet");
+export const ofFleet = needs("fleet");
 
 /** Sound of half a second. */
 export const wav = wavOf(tone(16_000));

@@ -217,25 +217,21 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			assert.deepEqual(toldThere, told);
 		});
 
-		test(
-			"of subscribed devices start with the latest one, which other gateways no longer keep",
-			ofFleet,
-			async (t) => {
-				const { a, b } = await two(t);
-				const device = await a.join(id);
-				const here = await a.watch();
-				const there = await b.watch();
+		test("of subscribed devices start with the latest, which others no longer keep", ofFleet, async (t) => {
+			const { a, b } = await two(t);
+			const device = await a.join(id);
+			const here = await a.watch();
+			const there = await b.watch();
+			await there.request({ type: "subscribe", summary: false, devices: [] });
+			for (const volume of [11, 12]) {
+				device.report({ "peripherals.audio.volume": volume });
+				await here.until(isReport(volume));
+				there.send({ type: "subscribe", summary: false, devices: [id] });
+				await there.until(isReport(volume, id, "status_update"));
+				await there.until(({ type }) => type === "ack");
 				await there.request({ type: "subscribe", summary: false, devices: [] });
-				for (const volume of [11, 12]) {
-					device.report({ "peripherals.audio.volume": volume });
-					await here.until(isReport(volume));
-					there.send({ type: "subscribe", summary: false, devices: [id] });
-					await there.until(isReport(volume, id, "status_update"));
-					await there.until(({ type }) => type === "ack");
-					await there.request({ type: "subscribe", summary: false, devices: [] });
-				}
-			},
-		);
+			}
+		});
 
 		test("update the summary of other gateways", ofFleet, async (t) => {
 			const { a, b } = await two(t);
@@ -305,21 +301,17 @@ export function testCluster(name: string, make: (t: TestContext) => Promise<Buse
 			await there.until(isReport(45));
 		});
 
-		test(
-			"load the devices of others before they accept any, and what a first request needs",
-			ofFleet,
-			async (t) => {
-				const buses = await make(t);
-				const a = await runClustered(t, await buses.connect());
-				await a.join(id, { logLines: "first\n" });
-				const b = await runClustered(t, await buses.connect());
-				assert.equal((await b.api("GET", `/api/devices/${id}`)).body.connected, true);
-				const monitor = await b.subscribe("");
-				const payload = { command: "set_log", level: "info", seconds: 60 };
-				monitor.send({ type: "control_device", targetId: id, payload });
-				await monitor.until(({ message }) => fieldOf(message, "lines") === "first\n");
-			},
-		);
+		test("load the devices of others, and what a first request needs, at first", ofFleet, async (t) => {
+			const buses = await make(t);
+			const a = await runClustered(t, await buses.connect());
+			await a.join(id, { logLines: "first\n" });
+			const b = await runClustered(t, await buses.connect());
+			assert.equal((await b.api("GET", `/api/devices/${id}`)).body.connected, true);
+			const monitor = await b.subscribe("");
+			const payload = { command: "set_log", level: "info", seconds: 60 };
+			monitor.send({ type: "control_device", targetId: id, payload });
+			await monitor.until(({ message }) => fieldOf(message, "lines") === "first\n");
+		});
 	});
 }
 

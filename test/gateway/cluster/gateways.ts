@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 import type { Bus } from "../../../gateway/bus.js";
 import { joinGateways } from "../../../gateway/cluster/join.js";
 import { extensions } from "../../../gateway/extensions.js";
-import { skipWithout } from "../../support/extensions.js";
+import { needs } from "../../support/extensions.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";
 import {
 	type Frame,
@@ -20,7 +20,7 @@ import { checkFrame } from "../api/schemas.js";
 import type { Buses } from "./bus-contract.js";
 
 /** Options of tests that require fleet/. */
-export const ofFleet = skipWithout("fleet");
+export const ofFleet = needs("fleet");
 
 /** Extensions without the page, whose build takes seconds. */
 const withoutPage = extensions.filter(({ name }) => name !== "createDashboard");

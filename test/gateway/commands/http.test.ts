@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { eventually } from "../../support/eventually.js";
-import { skipWithout } from "../../support/extensions.js";
+import { needs } from "../../support/extensions.js";
 import { type RunOptions, runGateway } from "../../support/running.js";
 import type { Json } from "../../support/sample-report.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/scripted-device.js";
@@ -79,31 +79,27 @@ describe("job", () => {
 		assert.deepEqual(body, { commands: [] }, "it has ended, and is forgotten");
 	});
 
-	test(
-		"reaches only the devices of a room or of a tag expression at the start",
-		skipWithout("fleet"),
-		async (t) => {
-			const { device, resultOf, rejectionOf, call } = await run(t);
-			const [stable, beta, other] = [await device(), await device(), await device()];
-			const label = (deviceId: string, fields: object) => call("PATCH", `/api/devices/${deviceId}`, fields);
-			await label(stable.deviceId, { room: "Ku\u0308che", tags: ["shop"] });
-			await label(beta.deviceId, { room: "Hall", tags: ["shop", "beta"] });
-			const payload = { command: "restart" };
-			const stableOnly = { [stable.deviceId]: "done" };
-			assert.deepEqual(await resultOf({ room: "K\u00fcche " }, payload), stableOnly);
-			assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), stableOnly);
-			assert.deepEqual(await resultOf({ tags: " not ( shop ) " }, payload), { [other.deviceId]: "done" });
-			await label(beta.deviceId, { tags: ["shop"] });
-			const both = { ...stableOnly, [beta.deviceId]: "done" };
-			assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), both);
-			for (const [targets, detail] of [
-				[{ room: "k\u00fcche" }, "No device is in the room k\u00fcche; there are K\u00fcche, Hall."],
-				[{ tags: "beta" }, "No device has the tags beta; there is shop."],
-				[{ tags: "shop AND beta" }, "tags: At character 6: write and in place of AND."],
-			] as const)
-				assert.deepEqual(await rejectionOf({ targets, payload }), [422, detail]);
-		},
-	);
+	test("reaches only the devices of a room or tag expression at the start", needs("fleet"), async (t) => {
+		const { device, resultOf, rejectionOf, call } = await run(t);
+		const [stable, beta, other] = [await device(), await device(), await device()];
+		const label = (deviceId: string, fields: object) => call("PATCH", `/api/devices/${deviceId}`, fields);
+		await label(stable.deviceId, { room: "Ku\u0308che", tags: ["shop"] });
+		await label(beta.deviceId, { room: "Hall", tags: ["shop", "beta"] });
+		const payload = { command: "restart" };
+		const stableOnly = { [stable.deviceId]: "done" };
+		assert.deepEqual(await resultOf({ room: "K\u00fcche " }, payload), stableOnly);
+		assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), stableOnly);
+		assert.deepEqual(await resultOf({ tags: " not ( shop ) " }, payload), { [other.deviceId]: "done" });
+		await label(beta.deviceId, { tags: ["shop"] });
+		const both = { ...stableOnly, [beta.deviceId]: "done" };
+		assert.deepEqual(await resultOf({ tags: "shop and not beta" }, payload), both);
+		for (const [targets, detail] of [
+			[{ room: "k\u00fcche" }, "No device is in the room k\u00fcche; there are K\u00fcche, Hall."],
+			[{ tags: "beta" }, "No device has the tags beta; there is shop."],
+			[{ tags: "shop AND beta" }, "tags: At character 6: write and in place of AND."],
+		] as const)
+			assert.deepEqual(await rejectionOf({ targets, payload }), [422, detail]);
+	});
 
 	test("is visible to subscribed monitors, even those that connect while it runs", async (t) => {
 		const { device, send, ended, subscribe } = await run(t);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import { call } from "../../support/call.js";
-import { skipWithout } from "../../support/extensions.js";
+import { needs } from "../../support/extensions.js";
 import { SimulatedHomeAssistant } from "../../support/home-assistant/simulated-home-assistant.js";
 import { dev, isWhole, proto, runDevices, startHome } from "./start-home.js";
 
@@ -40,7 +40,7 @@ describe("house", () => {
 		assert.deepEqual(entities(), before, "nothing is new to it");
 	});
 
-	test("keeps the entities of a renamed and moved device", skipWithout("fleet"), async (t) => {
+	test("keeps the entities of a renamed and moved device", needs("fleet"), async (t) => {
 		const { home, add, url } = await startHome(t);
 		const device = await add(dev);
 		await home.until(() => isWhole(home, [dev]));
@@ -57,36 +57,28 @@ describe("house", () => {
 		await home.shows(dev, "volume", "12");
 	});
 
-	test(
-		"removes the entities of a forgotten device, and those a new board lacks",
-		skipWithout("fleet"),
-		async (t) => {
-			const { home, add, url } = await startHome(t);
-			const device = await add(dev, { model: "PROTO-1" });
-			await add(proto);
-			await home.until(() => isWhole(home, [dev, proto]));
-			const entities = home.entityIds(dev);
-			device.close();
-			await home.until(() => !home.isAvailable(dev) && home.isAvailable(proto));
-			const board = await add(dev);
-			await home.until(() => home.devices.get(dev)?.device.model === "DEV-1" && isWhole(home, [dev]));
-			const left = home.entityIds(dev);
-			const gone = entities.filter((id) => !left.includes(id));
-			assert.deepEqual(
-				[gone.length, left.length],
-				[4, entities.length - 4],
-				"haptics, touch, light and its switch",
-			);
+	test("removes entities of a forgotten device, and those a new board lacks", needs("fleet"), async (t) => {
+		const { home, add, url } = await startHome(t);
+		const device = await add(dev, { model: "PROTO-1" });
+		await add(proto);
+		await home.until(() => isWhole(home, [dev, proto]));
+		const entities = home.entityIds(dev);
+		device.close();
+		await home.until(() => !home.isAvailable(dev) && home.isAvailable(proto));
+		const board = await add(dev);
+		await home.until(() => home.devices.get(dev)?.device.model === "DEV-1" && isWhole(home, [dev]));
+		const left = home.entityIds(dev);
+		const gone = entities.filter((id) => !left.includes(id));
+		assert.deepEqual([gone.length, left.length], [4, entities.length - 4], "haptics, touch, light");
 
-			board.close();
-			await home.until(() => !home.isAvailable(dev));
-			await call(url, "DELETE", `devices/${dev}`);
-			await home.until(() => !home.topics.some((topic) => topic.includes(dev)));
-			assert.deepEqual([home.devices.has(dev), home.entityIds(dev)], [false, []]);
-			await add(dev);
-			await home.until(() => isWhole(home, [dev]));
-			assert.deepEqual(home.entityIds(dev).toSorted(), left.toSorted(), "as they were");
-			assert.ok(home.isAvailable(proto), `${proto} is unavailable`);
-		},
-	);
+		board.close();
+		await home.until(() => !home.isAvailable(dev));
+		await call(url, "DELETE", `devices/${dev}`);
+		await home.until(() => !home.topics.some((topic) => topic.includes(dev)));
+		assert.deepEqual([home.devices.has(dev), home.entityIds(dev)], [false, []]);
+		await add(dev);
+		await home.until(() => isWhole(home, [dev]));
+		assert.deepEqual(home.entityIds(dev).toSorted(), left.toSorted(), "as they were");
+		assert.ok(home.isAvailable(proto), `${proto} is unavailable`);
+	});
 });
