@@ -175,9 +175,6 @@ describe("TRUST_PROXY", () => {
 	});
 
 	test("is rejected with AUTH=off, which would accept every client of the proxy", async (t) => {
-		await assert.rejects(
-			runGateway(t, { auth: false, ...trusting("1") }),
-			/AUTH=off and TRUST_PROXY are mutually exclusive/,
-		);
+		await assert.rejects(runGateway(t, { auth: false, ...trusting("1") }), /are mutually exclusive/);
 	});
 });

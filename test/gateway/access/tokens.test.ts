@@ -156,10 +156,7 @@ describe("token rotation", () => {
 		assert.equal(await fetchBlock(old.device), 404);
 		await change(rotate);
 		assert.equal(await fetchBlock(gateway.gateway.tokens.device), 404);
-		await assert.rejects(
-			change(rotate),
-			/^StartError: The previous device token is still valid\. Retire it first/,
-		);
+		await assert.rejects(change(rotate), /^StartError: The previous device token is still valid\./);
 		const file = await readTokenFile(disk, tokenPath(dataDir));
 		assert.ok(file, "no token file");
 		const { device, monitor } = file;
@@ -169,14 +166,10 @@ describe("token rotation", () => {
 		assert.equal(await stateOf(), 200);
 
 		await change(retire, ["device"]);
-		for (const [shown, status] of [
-			[device, 200],
-			[ownOf(device), 200],
-			[old.device, 401],
-			[ownOf(old.device), 401],
-			[old.monitor, 200],
-		] as const)
-			assert.equal(await statusOf(gateway, shown), status);
+		for (const valid of [device, ownOf(device), old.monitor])
+			assert.equal(await statusOf(gateway, valid), 200);
+		for (const retired of [old.device, ownOf(old.device)])
+			assert.equal(await statusOf(gateway, retired), 401);
 		await waitUntil(async () => (await fetchBlock(old.device)) === 401);
 		await change(retire);
 		assert.deepEqual([await statusOf(gateway, old.monitor), await stateOf()], [401, 401]);

@@ -42,10 +42,7 @@ test("truncates text between grapheme clusters", () => {
 	fc.assert(
 		fc.property(oddText, fc.nat(40), (text, length) => {
 			const cut = cutText(wellFormed(text), length);
-			assert.ok(
-				wellFormed(text).startsWith(cut) && [...cut].length <= length,
-				`cut to ${[...cut].length} characters: ${cut}`,
-			);
+			assert.ok(wellFormed(text).startsWith(cut) && [...cut].length <= length, `cut to ${cut}`);
 			assert.equal(wellFormed(cut), cut);
 		}),
 		{ numRuns: runs(500) },

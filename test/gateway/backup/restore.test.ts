@@ -138,16 +138,13 @@ describe("restore", () => {
 		});
 	});
 
-	for (const [variable, other] of [
-		["data", "releases"],
-		["releases", "data"],
-	] as const)
+	for (const variable of ["data", "releases"])
 		test(`overwrites nothing in ${variable}`, async (t) => {
 			const { folder, ...set } = await setUp(t);
 			await mkdir(join(folder, variable));
 			await writeFile(join(folder, variable, "mine"), "1");
 			await assert.rejects(set.restore(archiveOf()), /_DIR is ".*", which is not empty/);
-			assert.deepEqual(await readdir(folder), [variable], other);
+			assert.deepEqual(await readdir(folder), [variable]);
 			assert.deepEqual(await readdir(join(folder, variable)), ["mine"]);
 		});
 

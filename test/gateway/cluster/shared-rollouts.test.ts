@@ -138,13 +138,8 @@ test("accepts requests and commands at any gateway, at once too, with the revisi
 	const readRollout = () => call("GET", "autumn");
 	const { body } = await eventually(readRollout, (response) => response.body.status === "running");
 	const headers = { "If-Match": `"${body.revision}"` };
-	for (const [command, expected] of [
-		["pause", 200],
-		["resume", 412],
-	] as const) {
-		const answer = await call("POST", `autumn/${command}`, undefined, headers);
-		assert.equal(answer.status, expected, command);
-	}
+	assert.equal((await call("POST", "autumn/pause", undefined, headers)).status, 200);
+	assert.equal((await call("POST", "autumn/resume", undefined, headers)).status, 412);
 	const resumed = await Promise.all(members.map((member) => member.call("POST", "autumn/resume")));
 	for (const { status, body } of resumed) assert.deepEqual([status, body.status], [200, "running"]);
 	assert.equal((await other.call("PUT", "winter", quick)).status, 409);

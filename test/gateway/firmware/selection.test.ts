@@ -125,10 +125,7 @@ test("pins the highest version of a channel, and offers only the latest stable o
 	assert.match(await outcome(serving, s3), /^1\.4\.0 /);
 	const none = await selection.pin({ channel: "nightly" });
 	assert.ok("rejection" in none, `pinned: ${JSON.stringify(none)}`);
-	assert.match(
-		none.rejection.message,
-		/^The channel "nightly" has no release\. Channels with releases: beta, stable\.$/,
-	);
+	assert.match(none.rejection.message, /^The channel "nightly" has no release\. .*: beta, stable\.$/);
 });
 
 describe("selection of a patch", () => {

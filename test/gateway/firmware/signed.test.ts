@@ -172,10 +172,7 @@ test("offers only releases signed with one of the release keys", async (t) => {
 
 test("offers no release or upload with a security version below the device's", async (t) => {
 	const serving = await runFirmwareServer(t);
-	for (const [version, securityVersion] of [
-		["1.4.0", 0],
-		["1.5.0", 2],
-	] as const)
+	for (const [version, securityVersion] of Object.entries({ "1.4.0": 0, "1.5.0": 2 }))
 		await serving.release(version, [makeImage({ version, securityVersion })]);
 	await serving.upload(makeImage({ version: "1.6.0", securityVersion: 1 }));
 	for (const [version, least, isOffered] of [

@@ -160,10 +160,7 @@ describe("update to another image of the same version", () => {
 		assert.equal(cameBack(sent, "reconnects", runs(previous)).status, "rolled_back");
 		const { status, reason } = cameBack(third);
 		assert.equal(status, "failed");
-		assert.match(
-			String(reason),
-			/reconnected with another image of 1\.4\.0, which this gateway did not send/,
-		);
+		assert.match(String(reason), /reconnected with another image of 1\.4\.0, which this/);
 	});
 	test("learns the previous image from a report before the restart", () => {
 		const steps: readonly Step[] = [runs(previous, 600), complete, "reconnects", runs(previous)];

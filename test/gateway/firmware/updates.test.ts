@@ -392,17 +392,14 @@ describe("clock change during an update", () => {
 			assert.equal(device.metadata.otaStatus, "downloading");
 			updates.onUplink(reconnect(device), report("1.3.0", 4));
 			assert.match(String(device.metadata.otaReason), /restarted during the update/);
-			for (const [passed, expected] of [
-				[minute, "rolled_back"],
-				[6 * minute, "updated"],
-			] as const) {
+			for (const minutes of [1, 6]) {
 				await updates.trigger(device, "latest");
 				updates.onUplink(device, complete);
 				updates.onUplink(reconnect(device), report("1.4.0", 3));
 				clock.now += step;
-				clock.pass(passed);
+				clock.pass(minutes * minute);
 				updates.onUplink(reconnect(device), report("1.3.0", 3));
-				assert.equal(device.metadata.otaStatus, expected);
+				assert.equal(device.metadata.otaStatus, minutes < 5 ? "rolled_back" : "updated");
 			}
 		});
 	test("with a gateway restart detects device restarts by uptime, or by the age of the update if unknown", async (t) => {
@@ -478,10 +475,7 @@ describe("update requested during the probation of the previous one", () => {
 		assert.match(String(device.metadata.otaReason), /rejected the update \(busy\)/);
 		assert.deepEqual(fallBack(), ["1.5.0 failed", "1.4.0 rolled_back"]);
 		assert.deepEqual([device.metadata.otaStatus, device.metadata.otaVersion], ["rolled_back", "1.4.0"]);
-		assert.match(
-			String(device.metadata.otaReason),
-			/reverted to 1\.3\.0; the new firmware ended: hung \(watchdog\)/,
-		);
+		assert.match(String(device.metadata.otaReason), /reverted to 1\.3\.0; .* ended: hung \(watchdog\)/);
 	});
 	test("ends with the previous one at a rollback if unanswered", async (t) => {
 		const { fallBack, updates } = await onProbation(t);

@@ -13,15 +13,10 @@ test("counts a repeated rejection, which becomes the latest", () => {
 	rejections.add({ ...rejection, remoteAddress: "10.0.0.2" });
 	now = 2000;
 	rejections.add({ ...rejection, remoteAddress: "10.0.0.1" });
-	assert.deepEqual(
-		rejections
-			.list()
-			.map(({ remoteAddress, count, firstAt, lastAt }) => [remoteAddress, count, firstAt, lastAt]),
-		[
-			["10.0.0.1", 2, 1000, 2000],
-			["10.0.0.2", 1, 1000, 1000],
-		],
-	);
+	const listed = rejections
+		.list()
+		.map(({ remoteAddress: from, ...rest }) => [from, rest.count, rest.firstAt, rest.lastAt].join(" "));
+	assert.deepEqual(listed, ["10.0.0.1 2 1000 2000", "10.0.0.2 1 1000 1000"]);
 });
 
 test("keeps the latest 50, at most 20 per address", () => {

@@ -365,11 +365,7 @@ test("treats upgrade requests for another protocol as ordinary ones", async (t) 
 		return String(answer);
 	};
 	const h2c = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"];
-	for (const [path, status] of [
-		["/healthz", 200],
-		["/device", 426],
-		["/nowhere", 404],
-	] as const)
+	for (const [path, status] of Object.entries({ "/healthz": 200, "/device": 426, "/nowhere": 404 }))
 		assert.match(await answerTo(request(path, ...h2c)), new RegExp(`^HTTP/1\\.1 ${status} `));
 	const form = `token=${monitorToken}`;
 	const headers = ["Content-Type: application/x-www-form-urlencoded", `Content-Length: ${form.length}`];

@@ -116,10 +116,7 @@ describe("certificate is rejected at the start:", { skip }, () => {
 describe("renewed certificate", { skip }, () => {
 	/** Links to the files of the latest renewal, as certbot creates them. */
 	async function letsRenew(folder: string, number: number, { cert, key }: Certificate): Promise<void> {
-		for (const [name, pem] of [
-			["cert", cert],
-			["key", key],
-		] as const) {
+		for (const [name, pem] of Object.entries({ cert, key })) {
 			await writeFile(join(folder, `${name}${number}.pem`), pem);
 			await symlink(`${name}${number}.pem`, join(folder, "new"));
 			await rename(join(folder, "new"), join(folder, `${name}.pem`));

@@ -56,11 +56,8 @@ test("validates the query and the body of a route, and responds as defined", asy
 		["count=1&word=overlong", "word must be"],
 	] as const) {
 		const { status, body } = await api("GET", `/api/things?${query}`);
-		assert.deepEqual(
-			[status, body.detail.startsWith(`The query field ${problem}`)],
-			[422, true],
-			body.detail,
-		);
+		assert.equal(status, 422);
+		assert.ok(body.detail.startsWith(`The query field ${problem}`), body.detail);
 	}
 	const created = await api("POST", "/api/things", { word: "a", other: 1 });
 	assert.deepEqual([created.status, created.body], [201, { id: "a" }]);

@@ -91,10 +91,8 @@ describe("replacement board", () => {
 		await transfers(url);
 		const { before: [entry] = [], ...shown } = await call<Shown>(url, "GET", `devices/${next}`);
 		assert.deepEqual({ ...shown, ...label }, shown);
-		assert.deepEqual(
-			{ ...entry, at, who: "monitor", by: next, firmwareVersion: "1.2.3", model: "DEV-1" },
-			entry,
-		);
+		const expected = { at, who: "monitor", by: next, firmwareVersion: "1.2.3", model: "DEV-1" };
+		assert.deepEqual({ ...entry, ...expected }, entry);
 		assert.match(JSON.stringify(entry), /"versions":\[\{"version":"1\.2\.3"/);
 		const device = await connect(next);
 		await hears(device, wanted);
@@ -280,10 +278,8 @@ test("rejects an invalid replacement with a message, and changes nothing", async
 	const busy = `${updating.deviceId} is being updated. Wait until the update ends.`;
 	assert.equal(await sentence(409, old, updating.deviceId), busy);
 	const device = await connect(old);
-	assert.equal(
-		await sentence(409, old, next),
-		`${old} is connected; switch it off before another device replaces it.`,
-	);
+	const online = `${old} is connected; switch it off before another device replaces it.`;
+	assert.equal(await sentence(409, old, next), online);
 	device.close();
 	await shows(url, old, ({ connected }) => !connected);
 	await isAsBefore(url);

@@ -229,10 +229,8 @@ class World {
 			assert.ok(!isHeld, "offered although there is a later release");
 			assert.ok(!before.plan.standing || device.hasTags, "offered to a device without the tags");
 			const order = compare(version, device.seen.version ?? "0.0.0");
-			assert.ok(
-				order > 0 || (order < 0 && before.plan.allowDowngrade),
-				`${version} to ${device.seen.version}`,
-			);
+			const isNeeded = order > 0 || (order < 0 && before.plan.allowDowngrade);
+			assert.ok(isNeeded, `${version} to ${device.seen.version}`);
 			const outcome = answer(index);
 			if (outcome === "rejected") device.see({ offer: { code: "target_offline", message: "It has gone." } });
 			if (outcome !== "sent") continue;

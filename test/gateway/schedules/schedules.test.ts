@@ -65,11 +65,8 @@ describe("schedule", () => {
 		assert.equal(jobs.begun.length, 1);
 	});
 
-	for (const [direction, time] of [
-		["forward", "2026-11-27T14:00:00"],
-		["back", "2026-11-27T10:00:00"],
-	] as const)
-		test(`keeps the duration of a timer if the clock is set ${direction}`, async (t) => {
+	for (const time of ["2026-11-27T14:00:00", "2026-11-27T10:00:00"])
+		test(`keeps the duration of a timer if the clock is set to ${time}`, async (t) => {
 			const { clock, make, ended, until, find } = await runSettled(t);
 			const [soon, later] = [
 				await make({ at: { in: 2 }, do: loud }),

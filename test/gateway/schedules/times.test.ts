@@ -102,11 +102,8 @@ describe("quiet hours", () => {
 	test("start only on their days, including the current one", () => {
 		const hours = { from: "22:00", until: "22:00", days: ["sat", "sun"], zone: "UTC" } as const;
 		const found = periodsOf(hours, Date.parse("2026-11-29T12:00Z"), Date.parse("2026-12-05T22:00Z"));
-		const shown = found.map((period) => [utc(period.from), utc(period.until)]);
-		assert.deepEqual(shown, [
-			["2026-11-28T22:00", "2026-11-29T22:00"],
-			["2026-11-29T22:00", "2026-11-30T22:00"],
-		]);
+		const shown = found.map(({ from, until }) => `${utc(from)} ${utc(until)}`);
+		assert.deepEqual(shown, ["2026-11-28T22:00 2026-11-29T22:00", "2026-11-29T22:00 2026-11-30T22:00"]);
 	});
 });
 

@@ -67,11 +67,7 @@ describe("monitors receive", () => {
 		(await gateway.device()).socket.close();
 		assert.equal((await monitor.change("disconnected")).deviceId, null);
 		const { type, reason, sessions } = (await gateway.monitor()).snapshot;
-		assert.deepEqual(
-			[type, reason, sessions],
-			["status_update", "snapshot", [connected]],
-			"none unidentified",
-		);
+		assert.deepEqual([type, reason, sessions], ["status_update", "snapshot", [connected]]);
 	});
 });
 

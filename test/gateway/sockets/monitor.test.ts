@@ -212,13 +212,10 @@ async function recordWrites(t: TestContext, monitors: MonitorSockets): Promise<r
 }
 
 // A burst is 8 writes in one turn: one per frame and monitor.
-for (const [monitorCount, burst] of [
-	[1, 8],
-	[2, 4],
-] as const)
+for (const monitorCount of [1, 2])
 	test(`sends a frame at once, and the frames of a burst in one write (monitors: ${monitorCount})`, async (t) => {
 		// Longer than the test takes, so that only the mocked timer ends it.
-		const frameBatchMs = 60_000;
+		const [frameBatchMs, burst] = [60_000, 8 / monitorCount];
 		const { core } = createCore({ log: createLog("silent"), limits: { frameBatchMs } }, () => 0);
 		const { session } = makeDevice("dev-1-a1b2c3");
 		const streams: (readonly number[])[] = [];

@@ -148,8 +148,6 @@ test("reports a full or read-only disk", async (t) => {
 	};
 	assert.equal(await findDiskProblem(fs, directory), undefined);
 	assert.equal(await findDiskProblem({ ...fs, statfs: full }, directory), "The data folder's disk is full.");
-	assert.equal(
-		await findDiskProblem({ ...fs, access }, directory),
-		"The data folder cannot be used (EROFS).",
-	);
+	const problem = await findDiskProblem({ ...fs, access }, directory);
+	assert.equal(problem, "The data folder cannot be used (EROFS).");
 });

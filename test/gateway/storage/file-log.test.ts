@@ -42,10 +42,7 @@ describe("log in files", () => {
 		const first = (await log.append("a", "1", 0)) ?? 0;
 		assert.equal(await log.replace("a", ["2"], 0), undefined);
 		const latest = (await log.replace("a", ["2", "3"], first)) ?? 0;
-		assert.deepEqual(await all(), [
-			["a", "2"],
-			["a", "3"],
-		]);
+		assert.equal(String(await all()), "a,2,a,3");
 		assert.equal(await log.replace("a", [], latest), 0);
 		assert.deepEqual([await all(), await readdir(directory)], [[], []]);
 		assert.notEqual(await log.append("a", "4", 0), undefined);

@@ -51,22 +51,12 @@ export function testLog(name: string, make: (t: TestContext) => Promise<readonly
 			const other = (await theirs.append("k/ä.*", "other", 0)) ?? assert.fail("rejected");
 			assert.ok(other > first, `revision ${other} after ${first}`);
 			const { all, told } = await follow(theirs);
-			assert.deepEqual(all, [
-				[
-					["k", "1"],
-					["k/ä.*", "other"],
-				],
-			]);
+			assert.equal(JSON.stringify(all), '[[["k","1"],["k/ä.*","other"]]]');
 			const second = (await theirs.append("k", "2", first)) ?? assert.fail("rejected");
 			assert.equal(await ours.append("k", "3", first), undefined);
 			assert.deepEqual(await told.until((list) => list.length > 0), [["k", "2"]]);
 			await ours.removeBefore("k", second);
-			assert.deepEqual((await follow(ours)).all, [
-				[
-					["k/ä.*", "other"],
-					["k", "2"],
-				],
-			]);
+			assert.equal(JSON.stringify((await follow(ours)).all), '[[["k/ä.*","other"],["k","2"]]]');
 			await ours.removeBefore("k/ä.*", second);
 			assert.deepEqual((await follow(ours)).all, [[["k", "2"]]]);
 			assert.notEqual(await ours.append("k/ä.*", "again", 0), undefined);

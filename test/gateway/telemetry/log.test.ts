@@ -25,10 +25,8 @@ describe("warnings with the same message", () => {
 		assert.equal(lines.at(-1)?.msg, "something else");
 		t.mock.timers.tick(60_000);
 		const { level, cause, leftOut, msg } = lines.at(-1) ?? {};
-		assert.deepEqual(
-			[level, cause, leftOut, msg],
-			["warn", "wrong token", 1000 - linesAMinute, "lines left out"],
-		);
+		const expected = ["warn", "wrong token", 1000 - linesAMinute, "lines left out"];
+		assert.deepEqual([level, cause, leftOut, msg], expected);
 		log.warn("wrong token");
 		assert.equal(lines.at(-1)?.msg, "wrong token");
 		t.mock.timers.tick(60_000);

@@ -66,10 +66,8 @@ test("shows times and limits of quiet hours, which cover the targets of announce
 		...{ id: "", zone, by: null, changedAt: inSeconds(0), holdsUntil: null, targets },
 		...{ from: "22:00", until: "07:00", on: true },
 	};
-	assert.equal(
-		quietText({ ...quiet, volume: 0, brightness: 0.1, onlyUrgent: true }),
-		"Daily 22:00–07:00 · At most 0, light at most 10 %, only urgent announcements",
-	);
+	const urgent = quietText({ ...quiet, volume: 0, brightness: 0.1, onlyUrgent: true });
+	assert.equal(urgent, "Daily 22:00–07:00 · At most 0, light at most 10 %, only urgent announcements");
 	const saturday = { ...quiet, days: ["sat"], volume: 20, onlyUrgent: false } as const;
 	assert.equal(quietText(saturday), "Sat 22:00–07:00 · At most 20");
 	assert.deepEqual(asTargets({ device: "dev-1-a" }), { devices: ["dev-1-a"] });

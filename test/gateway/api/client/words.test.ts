@@ -33,10 +33,10 @@ test("formats times and dates as in the language of the computer", async () => {
 		console.log([when(time), clock(Date.parse(time) / 1000, "UTC"), dayText(time, "UTC")].join("; "))`;
 	const stdin = { contents, resolveDir: "." };
 	const { outputFiles } = await build({ stdin, bundle: true, platform: "node", write: false });
-	for (const [LANG, text] of [
-		["en_US.UTF-8", "Nov 27, 2026, 2:05 PM; 2:05 PM; Fri, Nov 27"],
-		["de_DE.UTF-8", "27.11.2026, 14:05; 14:05; Fr., 27. Nov."],
-	]) {
+	for (const [LANG, text] of Object.entries({
+		"en_US.UTF-8": "Nov 27, 2026, 2:05 PM; 2:05 PM; Fri, Nov 27",
+		"de_DE.UTF-8": "27.11.2026, 14:05; 14:05; Fr., 27. Nov.",
+	})) {
 		const env = { ...process.env, TZ: "UTC", LANG, NODE_OPTIONS: "" };
 		const program = ["--eval", outputFiles[0]?.text ?? ""];
 		const shown = execFileSync(process.execPath, program, { env, encoding: "utf8" });
