@@ -119,35 +119,27 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await page.getByRole("link", { name: "Open Lobby speaker" }).waitFor();
 	});
 
-	await t.test("keeps or erases the settings on the board, as chosen", async () => {
+	await t.test("erases the settings on the board with the next release", async () => {
 		const payload = { command: "set_volume", value: 33 };
 		await monitorClient.request({ type: "control_device", targetId: deviceId, payload });
 		await waitUntil(
 			() => readSettings(board.flash).get("volume") === "33",
 			() => board.written(),
 		);
-		const token = readSettings(board.flash).get("token");
 		await release("1.2.0", ...(await makeVirtualImages("1.2.0", 0)));
 		await again();
 		await page.reload();
 		await page.getByText("Firmware 1.2.0").waitFor();
-		await page.getByLabel("Keep the settings on the board").check();
-		await click(page, "Install");
-		await joined(page);
-		assert.equal(board.startedFrom?.version, "1.2.0");
-		const stored = ["volume", "token"].map((name) => readSettings(board.flash).get(name));
-		assert.deepEqual(stored, ["33", token]);
-		await again();
-		await page.getByLabel("New settings").check();
 		await fillIn(page);
 		await click(page, "Install");
 		await joined(page);
+		assert.equal(board.startedFrom?.version, "1.2.0");
 		assert.equal(readSettings(board.flash).get("volume"), undefined);
 		await board.powerOff();
 		await again();
 	});
 
-	for (const { fault, options = {}, keeps = false, arrange = async () => {}, reason } of [
+	for (const { fault, options = {}, arrange = async () => {}, reason } of [
 		{
 			fault: "the port is in use by another program",
 			arrange: async (plugged: UsbBoard) => {
@@ -171,11 +163,6 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 			reason: /does not support the chip of this board\. Nothing was written\./,
 		},
 		{
-			fault: "there are no settings to keep on the board",
-			keeps: true,
-			reason: /partition table of this board differs, so its settings cannot be kept/,
-		},
-		{
 			fault: "the board must be put into download mode by its buttons",
 			options: { hasNoResetLines: true },
 			reason: /does not respond\.\s*Enter download mode manually: hold the BOOT/,
@@ -184,8 +171,7 @@ test("installing firmware over USB", { skip: skip || whyMissing("openssl") }, as
 		await t.test(`explains that ${fault}`, async () => {
 			board = plugIn(options);
 			await arrange(board);
-			await page.getByLabel(keeps ? "Keep the settings on the board" : "New settings").check();
-			if (!keeps) await fillIn(page);
+			await fillIn(page);
 			await click(page, "Install");
 			await failsBy(page, reason);
 			await checkView(page);

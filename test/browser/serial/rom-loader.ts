@@ -3,7 +3,6 @@
  * virtual device's flash. (Espressif: "Serial Protocol" in esptool's documentation.)
  */
 
-import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
 import { type Flash, sectorBytes } from "../../../hosts/virtual/node/boot/flash.js";
 import { SlipDecoder, slipEncode } from "./slip.js";
@@ -21,7 +20,6 @@ const operations = Object.freeze({
 	deflateData: 0x11,
 	deflateEnd: 0x12,
 	securityInfo: 0x14,
-	readFlash: 0xd2,
 });
 const failures = Object.freeze({ none: 0, unknownCommand: 5, wrongChecksum: 7, broken: 0xc1 });
 
@@ -34,7 +32,6 @@ const registers = Object.freeze({
 });
 /** JEDEC size code of 16 MB. */
 const flashId = 0x18_40_20;
-const readBytes = 0x1000;
 
 export interface RomLoaderOptions {
 	readonly flash: Flash;
@@ -60,7 +57,6 @@ export class RomLoader {
 	readonly #slip = new SlipDecoder();
 	#isStub = false;
 	#writing: Writing | undefined;
-	#reading: { readonly offset: number; readonly byteLength: number } | undefined;
 	#blocks = 0;
 
 	constructor(options: RomLoaderOptions) {
@@ -78,7 +74,6 @@ export class RomLoader {
 	}
 
 	#execute(packet: Buffer): Buffer {
-		if (this.#reading && packet.length === 4) return this.#continueReading(packet.readUInt32LE());
 		if (packet.length < 8 || packet[0] !== 0) return Buffer.alloc(0);
 		const operation = packet.readUInt8(1);
 		const data = packet.subarray(8, 8 + packet.readUInt16LE(2));
@@ -109,8 +104,6 @@ export class RomLoader {
 				return this.#begin(operation, data);
 			case operations.deflateData:
 				return this.#answer(operation, 0, checksumFailure(packet) || this.#take(data));
-			case operations.readFlash:
-				return this.#read(operation, data);
 			default:
 				return this.#answer(operation, 0, failures.unknownCommand);
 		}
@@ -172,22 +165,6 @@ export class RomLoader {
 		const padding = Buffer.alloc(end - writing.offset - bytes.length, 0xff);
 		this.#options.flash.load(writing.offset, Buffer.concat([bytes, padding]));
 		return failures.none;
-	}
-
-	#read(operation: number, data: Buffer): Buffer {
-		this.#reading = { offset: data.readUInt32LE(0), byteLength: data.readUInt32LE(4) };
-		return Buffer.concat([this.#answer(operation), this.#continueReading(0)]);
-	}
-
-	/** @param done bytes received */
-	#continueReading(done: number): Buffer {
-		if (!this.#reading) return Buffer.alloc(0);
-		const { offset, byteLength } = this.#reading;
-		const { flash } = this.#options;
-		if (done < byteLength)
-			return slipEncode(flash.read(offset + done, Math.min(readBytes, byteLength - done)));
-		this.#reading = undefined;
-		return slipEncode(createHash("md5").update(flash.read(offset, byteLength)).digest());
 	}
 }
 

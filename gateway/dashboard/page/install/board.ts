@@ -9,11 +9,6 @@ import {
 	UnexpectedChipMagicError,
 } from "esptool-js";
 import { messageOf } from "../../../../device/message-of.js";
-import {
-	type PartitionPlace,
-	partitionTableOffset,
-	readPartitionTable,
-} from "../../../../hosts/esp32/partition-table.js";
 import { InstallError } from "./errors.js";
 
 /** Default of esptool for a USB-to-UART bridge; the native USB port ignores it. */
@@ -67,11 +62,6 @@ export class Board {
 			await close(transport);
 			throw asInstallError(error, "no_answer");
 		}
-	}
-
-	/** @throws InstallError */
-	async readPartitions(byteLength: number): Promise<ReadonlyMap<string, PartitionPlace>> {
-		return readPartitionTable(await this.#do(this.#loader.readFlash(partitionTableOffset, byteLength)));
 	}
 
 	/** @param onProgress 0 to 1 @throws InstallError */

@@ -29,11 +29,6 @@ const texts = {
 		sentence: "The firmware does not support the chip of this board. Nothing was written.",
 		steps: ["Select the right board model or port."],
 	},
-	other_partitions: {
-		sentence:
-			"The partition table of this board differs, so its settings cannot be kept. Nothing was written.",
-		steps: ["Install with new settings."],
-	},
 	no_download: {
 		sentence: "",
 		steps: ["Nothing was written. Try again. If it fails, check the gateway log."],

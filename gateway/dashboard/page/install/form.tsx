@@ -19,18 +19,17 @@ interface InstallFormProps {
 	readonly installer: Installer;
 }
 
-/** Install with new settings, install with those on the board, or only set up the installed firmware. */
-type Mode = "new" | "keep" | "setUp";
+/** Install, or only set up the installed firmware. */
+type Mode = "install" | "setUp";
 const modes: readonly (readonly [Mode, title: string])[] = [
-	["new", "New settings (erases those on the board)"],
-	["keep", "Keep the settings on the board"],
+	["install", "Install firmware and settings (erases those on the board)"],
 	["setUp", "Set up the installed firmware without reinstalling"],
 ];
 
 export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 	const firmware = useFirmware();
 	const [model, setModel] = useState<Model>("DEV-1");
-	const [mode, setMode] = useState<Mode>("new");
+	const [mode, setMode] = useState<Mode>("install");
 	const [networks, setNetworks] = useState<readonly string[]>();
 	const [settings, setSettings] = useState(emptySettings);
 	const set = (change: Partial<SettingsInput>) => setSettings((previous) => ({ ...previous, ...change }));
@@ -50,8 +49,7 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 	const onSubmit = (event: Event) => {
 		event.preventDefault();
 		setSubmits(submits + 1);
-		const isValid = mode === "keep" || Object.values(problems).every((problem) => problem === undefined);
-		if (!isValid) return;
+		if (Object.values(problems).some((problem) => problem !== undefined)) return;
 		if (mode === "setUp") void installer.setUp(settings);
 		else if (catalog && release)
 			void installer.install({
@@ -59,7 +57,7 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 				release,
 				model,
 				isVirtual: withVirtual,
-				settings: mode === "keep" ? undefined : settings,
+				settings,
 			});
 	};
 	return (
@@ -97,14 +95,12 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 					</span>
 				</p>
 			)}
-			{mode !== "keep" && (
-				<SettingFields
-					settings={settings}
-					problems={submits > 0 ? problems : {}}
-					networks={mode === "setUp" ? networks : undefined}
-					onChange={set}
-				/>
-			)}
+			<SettingFields
+				settings={settings}
+				problems={submits > 0 ? problems : {}}
+				networks={mode === "setUp" ? networks : undefined}
+				onChange={set}
+			/>
 			<p>
 				<button type="submit" class="primary" disabled={mode !== "setUp" && !release}>
 					{mode === "setUp" ? "Set up" : "Install"}

@@ -21,8 +21,7 @@ export interface Installation {
 	readonly model: Model;
 	/** Treats an ESP32-S3 on the port as a virtual device. */
 	readonly isVirtual: boolean;
-	/** Undefined keeps the settings on the board. */
-	readonly settings: SettingsInput | undefined;
+	readonly settings: SettingsInput;
 }
 
 export type InstallState =
@@ -137,8 +136,7 @@ export class Installer {
 		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(chipFamily));
 		const files = await loadFiles(fitting ?? release, model, chipFamily);
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
-		if (settings) files.push(settingsFile(table, storedSettings(settings, await createToken(deviceId))));
-		else await requireSamePartitions(board, table);
+		files.push(settingsFile(table, storedSettings(settings, await createToken(deviceId))));
 		const startedAt = this.#page.clock.now();
 		const words = `Writing firmware to ${deviceId}. Keep the board connected.`;
 		const onProgress = (part: number) =>
@@ -185,14 +183,6 @@ function settingsFile(table: Uint8Array, values: Readonly<Record<string, string>
 	} catch (error) {
 		throw new InstallError("setting", `${messageOf(error)}.`);
 	}
-}
-
-/** Rejects a board whose settings are in a different partition. @throws InstallError */
-async function requireSamePartitions(board: Board, table: Uint8Array): Promise<void> {
-	const expected = readPartitionTable(table).get("nvs");
-	const found = (await board.readPartitions(table.byteLength)).get("nvs");
-	if (!found || found.offset !== expected?.offset || found.byteLength !== expected.byteLength)
-		throw new InstallError("other_partitions");
 }
 
 /** Creates a token for a device. @throws InstallError */
