@@ -9,6 +9,11 @@ export function tagsOf(entries: readonly Entry[]): readonly string[] {
 	return [...new Set(entries.flatMap(({ session }) => session.tags ?? []))].sort();
 }
 
+/** "Tags in use: beta, shop." */
+export function tagsInUse(entries: readonly Entry[]): string {
+	return `Tags in use: ${tagsOf(entries).join(", ") || "none"}.`;
+}
+
 /** @returns syntax error of a tag expression; empty for a valid or blank one */
 export function problemOf(text: string): string {
 	if (text.trim() === "") return "";

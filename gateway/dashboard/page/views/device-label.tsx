@@ -8,13 +8,12 @@ import { type Label, label, labelFields, labelTexts } from "../../../api/label.j
 import { changeLabel } from "../app/change-label.js";
 import { useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/rooms.js";
-import { parseTagList } from "../model/tags.js";
+import { parseTagList, tagsInUse } from "../model/tags.js";
 import { Button } from "../parts/button.js";
 import { Field, textOf } from "../parts/field.js";
 import { FormDialog } from "../parts/form-dialog.js";
 import { Icon } from "../parts/icon.js";
 import { TagLinks } from "../parts/tags.js";
-import { TagChips } from "../parts/tags-field.js";
 
 const allFields = new Intl.ListFormat("en-GB").format(labelFields);
 
@@ -75,10 +74,8 @@ export function LabelDialog({ deviceId, known, onClosed }: LabelDialogProps) {
 				label="Tags"
 				initial={known.tags?.join(" ")}
 				placeholder="shop-berlin beta"
-				hint="Separate tags with spaces."
-			>
-				<TagChips entries={fleet.all()} />
-			</Field>
+				hint={`Separate tags with spaces. ${tagsInUse(fleet.all())}`}
+			/>
 		</FormDialog>
 	);
 }
