@@ -67,6 +67,8 @@ export function Ring({ entry }: { entry: Entry }) {
 /** Fractions of the width: radius of the ring, and diameter of a glowing pixel on a ring of up to 12. */
 const radius = 0.385;
 const glowSize = 0.226;
+/** Shortest interval of frames: a list of playing devices is painted without a GPU, too. */
+const minFrameMs = 80;
 /** Opacity of the pixels of a ring at rest. */
 const restAlpha = 0.7;
 const unknownPixel = "#8a918d3d 46%, transparent 48%";
@@ -75,8 +77,10 @@ function stateOf({ state_id: id }: LedRing) {
 	return Object.values(ledState).find((state) => state === id) ?? ledState.off;
 }
 
+/** Interval of the frames; 0 for a still pattern. */
 function intervalOf(ring: LedRing): number {
-	return ring.light ? lightOverlay(ring.light).frameMs : frameIntervalMs(stateOf(ring));
+	const interval = ring.light ? lightOverlay(ring.light).frameMs : frameIntervalMs(stateOf(ring));
+	return interval && Math.max(interval, minFrameMs);
 }
 
 /** Time at which the pattern is brightest, for a still ring. */
