@@ -2,12 +2,10 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { SoundList } from "../../../api/announcement.js";
-import type { Entry } from "../../../api/client/fleet.js";
-import { capital, plural } from "../../../api/client/words.js";
+import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
 import { listedDevices } from "../app/addresses.js";
 import { useResource, useTopic } from "../app/hooks.js";
-import { isMuted } from "../app/mute.js";
 import type { Resource } from "../app/resource.js";
 import { nameOf } from "../model/filter.js";
 import { devicesIn, fewDevices } from "../model/rooms.js";
@@ -81,7 +79,6 @@ function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
 	return (
 		<Panel title="Where" look="stack beside-another">
 			<TargetChoice withTags label="Play on" targets={targets} onChange={setTargets} />
-			<p class="hint">{obstacles(devices, options)}</p>
 			<AnnouncementOptions options={options} onChange={(changed) => setOptions({ ...options, ...changed })} />
 			<div class="actions">
 				<Button
@@ -92,7 +89,7 @@ function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
 					question={
 						devices.length > fewDevices && {
 							title: `Announce ${where} (${plural(devices.length, "device")})?`,
-							text: <p>{obstacles(devices, options) || "The result of each device is shown."}</p>,
+							text: <p>The result of each device is shown.</p>,
 						}
 					}
 					onClick={announce}
@@ -113,27 +110,4 @@ function targetsIn(search: string): Targets {
 	if (room) return { room };
 	if (tags) return { tags };
 	return devices.length > 0 ? { devices } : { all: true };
-}
-
-/** Reasons why devices will not play the announcement. */
-function obstacles(devices: readonly Entry[], { volume, priority }: PlayOptions): string {
-	const here = devices.filter(({ session }) => session.connected);
-	const able = here.filter(({ session }) => session.features.includes("sound"));
-	// Firmware without a queue plays each sound at its own volume.
-	const isHeard = ({ session: { features } }: Entry) =>
-		features.includes("queue") ? priority === "urgent" : volume !== undefined;
-	const muted = able.filter((entry) => isMuted(entry) && !isHeard(entry)).length;
-	const total = devices.length.toLocaleString("en");
-	return (
-		[
-			[devices.length - here.length, "offline."],
-			[here.length - able.length, "without support for sounds. Update the firmware."],
-			[muted, "muted. Only urgent announcements are audible."],
-		] as const
-	)
-		.flatMap(([count, words]) => {
-			if (count === 0) return [];
-			return devices.length === 1 ? capital(words) : `${count.toLocaleString("en")} of ${total} ${words}`;
-		})
-		.join(" ");
 }

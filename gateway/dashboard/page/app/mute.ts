@@ -26,13 +26,9 @@ export function volumeOf({ key, session, vitals }: Entry): DeviceVolume | undefi
 	return { key, volume: unmutedVolume ?? remembered, isMuted, hasMute };
 }
 
-export function isMuted(entry: Entry): boolean {
-	return volumeOf(entry)?.isMuted === true;
-}
-
 /** "Muted" or the volume; null before the first report. */
 export function volumeText(entry: Entry): string | number | null {
-	return isMuted(entry) ? "Muted" : entry.vitals.volume;
+	return volumeOf(entry)?.isMuted ? "Muted" : entry.vitals.volume;
 }
 
 /** Returns the volume that a pending command requests. */

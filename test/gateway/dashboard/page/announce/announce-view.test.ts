@@ -102,23 +102,6 @@ describe("announce view", () => {
 		assert.equal(page.field("Message").value, "Dinner");
 	});
 
-	for (const [obstacle, change] of [
-		["offline", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }],
-		["without", { features: [] }],
-		["muted", { volume: 0 }],
-		[undefined, {}],
-	] as const)
-		test(`counts the devices that are ${obstacle ?? "ready"}`, async (t) => {
-			const page = await show(t, "", { devices: [oven, { ...shelf, ...change }] });
-			const counted = () =>
-				/1 of 2 (offline|without|muted)/.exec(page.find("region", "Where").textContent ?? "")?.[1];
-			assert.equal(counted(), obstacle);
-			await page.click("checkbox", /^Urgent/);
-			assert.equal(counted(), obstacle === "muted" ? undefined : obstacle, "urgent");
-			await page.enter("Play on", "Oven");
-			assert.doesNotMatch(page.find("region", "Where").textContent ?? "", /offline\.|without|muted\./i);
-		});
-
 	for (const [canSpeak, sources] of [
 		[true, ["Text", "File", "Saved"]],
 		[false, ["File", "Saved"]],
