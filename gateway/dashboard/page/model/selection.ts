@@ -28,6 +28,14 @@ export class Selection {
 		this.set(next);
 	}
 
+	/** Selects devices, or deselects them if all are selected. */
+	toggleAll(keys: readonly string[]): void {
+		const next = new Set(this.#keys);
+		const hasAll = keys.every((key) => next.has(key));
+		for (const key of keys) hasAll ? next.delete(key) : next.add(key);
+		this.set(next);
+	}
+
 	set(keys: Iterable<string>): void {
 		this.#keys = new Set(keys);
 		this.#onChanged();

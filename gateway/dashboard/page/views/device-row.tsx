@@ -51,7 +51,7 @@ export function DeviceRow({ deviceKey, withRoom = false }: DeviceRowProps) {
 			entries={[entry]}
 			gestures={gestures}
 		>
-			<SelectBox deviceKey={deviceKey} name={name} />
+			<SelectBox keys={[deviceKey]} what={name} />
 		</Tile>
 	);
 }

@@ -12,7 +12,6 @@ import { useDevice, useIsLive, useTopic } from "../app/hooks.js";
 import { volumeText } from "../app/mute.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import type { Room } from "../model/rooms.js";
-import type { Selection } from "../model/selection.js";
 import { DeviceState, Strength } from "../parts/presence.js";
 import { Tags } from "../parts/tags.js";
 import { Cell, useList } from "../parts/use-list.js";
@@ -97,7 +96,7 @@ export function FleetTable({ keys, rooms }: FleetTableProps) {
 		if (to !== undefined) list.moveTo(rows[Math.max(0, Math.min(rows.length - 1, to))] ?? active);
 		else if (!(target instanceof HTMLTableRowElement)) return;
 		else if (key === "Enter") location.assign(room ? roomAddress(room.name) : deviceAddress(active));
-		else if (key === " " && room) toggleAll(selection, keysOf(room));
+		else if (key === " " && room) selection.toggleAll(keysOf(room));
 		else if (key === " ") selection.toggle(active, shiftKey ? keys : undefined);
 		else return;
 		event.preventDefault();
@@ -150,7 +149,7 @@ function Head({ keys, shown }: { readonly keys: readonly string[]; readonly show
 		<thead class="table-head">
 			<tr class="table-row" aria-rowindex={1}>
 				<th scope="col">
-					<SelectAll keys={keys} what="all listed devices" />
+					<SelectBox keys={keys} what="all listed devices" />
 				</th>
 				{shown.map(([id, title]) => (
 					<th
@@ -174,41 +173,6 @@ function Head({ keys, shown }: { readonly keys: readonly string[]; readonly show
 	);
 }
 
-/** Selects all of some devices, or none if all are selected. */
-function toggleAll(selection: Selection, keys: readonly string[]): void {
-	const next = new Set(selection.keys);
-	const hasAll = keys.every((key) => next.has(key));
-	for (const key of keys) hasAll ? next.delete(key) : next.add(key);
-	selection.set(next);
-}
-
-interface SelectAllProps {
-	readonly keys: readonly string[];
-	readonly what: string;
-	readonly tabIndex?: number;
-}
-
-/** Check box that selects devices, or none. */
-function SelectAll({ keys, what, tabIndex }: SelectAllProps) {
-	const { selection } = useTopic("selection");
-	const count = keys.filter((key) => selection.keys.has(key)).length;
-	const hasAll = count === keys.length;
-	return (
-		<label class="select-box">
-			<input
-				type="checkbox"
-				tabIndex={tabIndex}
-				aria-label={hasAll ? "Select none" : `Select ${what}`}
-				checked={hasAll}
-				ref={(box) => {
-					if (box) box.indeterminate = count > 0 && !hasAll;
-				}}
-				onClick={() => toggleAll(selection, keys)}
-			/>
-		</label>
-	);
-}
-
 function keysOf({ entries }: Room): readonly string[] {
 	return entries.map(({ key }) => key);
 }
@@ -220,7 +184,7 @@ function Heading({ room, isActive }: { readonly room: Room; readonly isActive: b
 	return (
 		<>
 			<td>
-				<SelectAll keys={keysOf(room)} what={`all in ${name}`} tabIndex={tabIndex} />
+				<SelectBox keys={keysOf(room)} what={`all in ${name}`} tabIndex={tabIndex} />
 			</td>
 			<td class="of-name">
 				<a href={roomAddress(room.name)} tabIndex={tabIndex}>
@@ -248,7 +212,7 @@ function Row({ deviceKey, isActive, shown }: RowProps) {
 	return (
 		<>
 			<td>
-				<SelectBox deviceKey={deviceKey} name={nameOf(entry)} tabIndex={tabIndex} />
+				<SelectBox keys={[deviceKey]} what={nameOf(entry)} tabIndex={tabIndex} />
 			</td>
 			{shown.map(([id, , , contentOf]) => (
 				<td key={id} class={`of-${id}`}>

@@ -1,23 +1,33 @@
-/** Check box that selects a device; with Shift, a range of devices. */
+/** Check box that selects devices, or none if all are selected; with Shift, a range up to the device. */
 
 import { useTopic } from "../app/hooks.js";
 
 interface SelectBoxProps {
-	readonly deviceKey: string;
-	readonly name: string;
+	readonly keys: readonly string[];
+	/** Name of the device, or "all in Kitchen". */
+	readonly what: string;
 	readonly tabIndex?: number;
 }
 
-export function SelectBox({ deviceKey, name, tabIndex }: SelectBoxProps) {
+export function SelectBox({ keys, what, tabIndex }: SelectBoxProps) {
 	const { selection, shownKeys } = useTopic("selection");
+	const count = keys.filter((key) => selection.keys.has(key)).length;
+	const hasAll = count === keys.length;
+	const [key = ""] = keys;
+	const isSingle = keys.length === 1;
 	return (
 		<label class="select-box">
 			<input
 				type="checkbox"
 				tabIndex={tabIndex}
-				aria-label={`Select ${name}`}
-				checked={selection.keys.has(deviceKey)}
-				onClick={({ shiftKey }) => selection.toggle(deviceKey, shiftKey ? shownKeys : undefined)}
+				aria-label={hasAll && !isSingle ? "Select none" : `Select ${what}`}
+				checked={hasAll}
+				ref={(box) => {
+					if (box) box.indeterminate = count > 0 && !hasAll;
+				}}
+				onClick={({ shiftKey }) =>
+					isSingle ? selection.toggle(key, shiftKey ? shownKeys : undefined) : selection.toggleAll(keys)
+				}
 			/>
 		</label>
 	);
