@@ -1,4 +1,4 @@
-/** Releases that devices can be updated to: as rows of the list of issues, and as links on Home. */
+/** Releases that devices can be updated to, above the list of issues. */
 
 import { useMemo } from "preact/hooks";
 import { stateText } from "../../../api/client/rollout.js";
@@ -8,31 +8,13 @@ import { useMayChange, useTopic } from "../app/hooks.js";
 import { dueUpdates } from "../model/outdated.js";
 import { Item } from "../parts/item.js";
 
-function useDueUpdates() {
-	const app = useTopic("list", "firmware", "rollouts");
-	const { listVersion } = app.fleet;
-	const { findUpdate } = app.firmware;
-	const due = useMemo(() => dueUpdates(app.fleet.all(), findUpdate), [app, listVersion, findUpdate]);
-	return { app, due, mayChange: useMayChange() };
-}
-
 /** Offers to update the devices that have older firmware, until a rollout does. */
-export function UpdateLinks() {
-	const { app, due, mayChange } = useDueUpdates();
-	if (!mayChange) return null;
-	return due.map(
-		({ firmware: { selector }, keys }) =>
-			!app.rollouts.active(selector) && (
-				<a key={selector} class="tag update-all" href={updateAddress(keys)}>
-					Update {plural(keys.length, "device")} to {selector}
-				</a>
-			),
-	);
-}
-
 export function DueUpdates() {
-	const { app, due, mayChange } = useDueUpdates();
-	const { catalog } = app.firmware;
+	const app = useTopic("list", "firmware", "rollouts");
+	const mayChange = useMayChange();
+	const { listVersion } = app.fleet;
+	const { catalog, findUpdate } = app.firmware;
+	const due = useMemo(() => dueUpdates(app.fleet.all(), findUpdate), [app, listVersion, findUpdate]);
 	if (due.length === 0) return null;
 	return (
 		<ul class="listed panel" aria-label="Updates">

@@ -10,14 +10,13 @@ import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Search, Toggles } from "../parts/search.js";
 import type { FiltersProps } from "./fleet-filters.js";
-import { onDemand, whenLive } from "./on-demand.js";
+import { onDemand } from "./on-demand.js";
 
 interface ToolbarProps extends Omit<FiltersProps, "set"> {
 	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
 }
 
-const UpdateLinks = whenLive(async () => (await import("./later.js")).UpdateLinks);
 const Filters = onDemand<FiltersProps>("", async () => (await import("./later.js")).Filters);
 
 export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) {
@@ -90,7 +89,6 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 					value={query.state}
 					onChange={(value) => set({ state: query.state === value ? "" : value })}
 				/>
-				{room === undefined && <UpdateLinks />}
 				{isPart && (
 					<Button look="quiet" onClick={() => set(unfiltered(query))}>
 						Show all

@@ -5,7 +5,6 @@ import "./later-styles.js";
 export { AnnounceView } from "../announce/announce-view.js";
 export { Ring } from "../parts/ring.js";
 export { DeviceView } from "./device.js";
-export { UpdateLinks } from "./due-updates.js";
 export { FirmwareView } from "./firmware.js";
 export { Filters } from "./fleet-filters.js";
 export { GettingStarted } from "./getting-started.js";
