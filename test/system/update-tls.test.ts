@@ -38,7 +38,7 @@ test("update over https", { skip }, async (t) => {
 			let isImageTouched = false;
 			const flash = new Flash({
 				byteLength: flashBytes,
-				onOperation: ({ offset }) => {
+				onOperation: (offset) => {
 					isImageTouched ||= offset >= slots[0].offset;
 				},
 			});

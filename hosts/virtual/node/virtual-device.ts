@@ -9,11 +9,10 @@ import { idOf } from "../../../device/protocol/models.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type AccessPoint, Board } from "./board.js";
 import { type Boot, boot } from "./boot/boot-loader.js";
-import { EspOta } from "./boot/esp-ota.js";
 import { type BuiltIn, flashFactoryImage, flashSettings, makeVirtualImage } from "./boot/factory-flash.js";
 import { Flash, PowerCut } from "./boot/flash.js";
 import { NvsStore } from "./boot/nvs-store.js";
-import { imageState } from "./boot/ota-data.js";
+import { Ota } from "./boot/ota.js";
 import { flashBytes, type SlotIndex } from "./boot/partitions.js";
 import { buildMachine, type Program } from "./build.js";
 import type { Channel, ChannelHandler } from "./channel.js";
@@ -189,7 +188,7 @@ export class VirtualDevice {
 	}
 
 	get isPendingVerify(): boolean {
-		return this.#run.hardware.ota.state === imageState.pendingVerify;
+		return this.#run.hardware.ota.isPendingVerify;
 	}
 
 	async close(): Promise<void> {
@@ -215,9 +214,9 @@ export class VirtualDevice {
 	#powerOn(resetReason: string): Run {
 		const { model, serial, config, clock, limits, seed, watchdogMs, onTrace, onBoot } = this.#options;
 		const { slot, image } = this.#boot();
-		const ota = new EspOta({ flash: this.flash, running: slot });
+		const ota = new Ota({ flash: this.flash, running: slot });
 		const { version, securityVersion, imageId, buildTime, releaseKeys } = image;
-		const isPendingVerify = ota.state === imageState.pendingVerify;
+		const { isPendingVerify } = ota;
 		const xs = findXs();
 		const started = { version, securityVersion, buildTime, slot, resetReason, isPendingVerify };
 		const hardware: Hardware = {

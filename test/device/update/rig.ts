@@ -18,9 +18,9 @@ import type { Model } from "../../../device/protocol/schema.js";
 import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
 import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
 import { type Boot, boot } from "../../../hosts/virtual/node/boot/boot-loader.js";
-import { EspOta } from "../../../hosts/virtual/node/boot/esp-ota.js";
 import { flashFactoryImage, makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
+import { Ota } from "../../../hosts/virtual/node/boot/ota.js";
 import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { MemoryServer, type ServerOptions } from "./server.js";
 import Timer, { clock } from "./timer.js";
@@ -63,7 +63,7 @@ export class Rig {
 	/** Whether the device is connected to the gateway. */
 	isOnline = true;
 	boot: Boot;
-	ota: EspOta;
+	ota: Ota;
 	updater: Updater | undefined;
 	/** Called before the slot's functions of these names; an exception fails them. */
 	before: SlotHooks = {};
@@ -78,14 +78,14 @@ export class Rig {
 		this.flash = options.flash ?? new Flash({ byteLength: flashBytes });
 		flashFactoryImage(this.flash, options.firmware);
 		this.boot = boot(this.flash);
-		this.ota = new EspOta({ flash: this.flash, running: this.boot.slot });
+		this.ota = new Ota({ flash: this.flash, running: this.boot.slot });
 	}
 
 	/** Restarts into the image that the boot loader selects. @throws Error if none starts */
 	restart(): void {
 		clock.clear();
 		this.boot = boot(this.flash);
-		this.ota = new EspOta({ flash: this.flash, running: this.boot.slot });
+		this.ota = new Ota({ flash: this.flash, running: this.boot.slot });
 		this.updater = undefined;
 	}
 
@@ -178,10 +178,10 @@ interface SlotHooks {
 
 /** Inactive slot as the virtual host provides it. */
 class FlashSlot implements UpdateSlot {
-	readonly #ota: EspOta;
+	readonly #ota: Ota;
 	readonly #before: SlotHooks;
 
-	constructor(ota: EspOta, before: SlotHooks) {
+	constructor(ota: Ota, before: SlotHooks) {
 		this.#ota = ota;
 		this.#before = before;
 	}
@@ -202,14 +202,14 @@ class FlashSlot implements UpdateSlot {
 
 	complete(onEnd: (problem: string | undefined) => void): void {
 		this.#before.complete?.();
-		this.#ota.abort();
+		this.#ota.end();
 		Timer.set(() => onEnd(this.#findProblem()), verificationMs);
 	}
 
 	#findProblem(): string | undefined {
 		try {
 			this.#before.select?.();
-			this.#ota.setBootPartition();
+			this.#ota.selectNext();
 			return undefined;
 		} catch (error) {
 			if (error instanceof PowerCut || !(error instanceof Error)) throw error;
@@ -219,7 +219,7 @@ class FlashSlot implements UpdateSlot {
 
 	close(): void {
 		this.#before.close?.();
-		this.#ota.abort();
+		this.#ota.end();
 	}
 }
 

@@ -1,14 +1,12 @@
 /**
- * Simulated NOR flash: a write only clears bits, an erase sets all bits of a sector, and power can be cut at any operation. Reveals the two
- * mistakes that brick boards: writing without erasing, and relying on incomplete operations.
+ * Simulated flash, in which power can be cut at any operation. Reveals the mistake of relying on incomplete operations. How ESP-IDF erases
+ * and writes a flash chip is tested in QEMU.
  */
 
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 
-/** Unit of an erase. */
+/** Unit of an operation. */
 export const sectorBytes = 4096;
-/** Unit of a write: a page of a SPI flash. */
-const pageBytes = 256;
 const blank = Buffer.alloc(sectorBytes, 0xff);
 
 /** Moments of an operation at which power can be cut. */
@@ -24,28 +22,16 @@ export interface FlashOptions {
 	readonly byteLength: number;
 	/** File for the content. Default: in memory only. */
 	readonly file?: string;
-	/** Called for each erase (of a sector), write (of at most a page) and replacement. */
-	readonly onOperation?: (operation: FlashOperation) => void;
-}
-
-export interface FlashOperation {
-	readonly kind: "erase" | "write" | "replace";
-	readonly offset: number;
-	readonly byteLength: number;
-}
-
-interface Sector {
-	readonly content: Buffer;
-	/** Whether the caller of load() owns the content, so that it must be copied before a change. */
-	readonly isShared: boolean;
+	/** Called for each write of at most a sector, and for each replacement. */
+	readonly onOperation?: (offset: number) => void;
 }
 
 export class Flash {
 	readonly byteLength: number;
 	readonly #onOperation: FlashOptions["onOperation"];
 	readonly #file: number | undefined;
-	/** Sectors that are not blank. */
-	readonly #sectors = new Map<number, Sector>();
+	/** Contents of the sectors that are not blank. They never change, since several devices may share them. */
+	readonly #sectors = new Map<number, Buffer>();
 	#operations = 0;
 	#cut: { readonly operation: number; readonly moment: CutMoment } | undefined;
 	#isPowered = true;
@@ -59,13 +45,13 @@ export class Flash {
 		for (let sector = 0; sector < this.byteLength / sectorBytes; sector++) {
 			const content = Buffer.alloc(sectorBytes, 0xff);
 			const count = readSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
-			if (!content.equals(blank)) this.#sectors.set(sector, { content, isShared: false });
+			if (!content.equals(blank)) this.#sectors.set(sector, content);
 			// Blank flash; a hole in the file would read as zeros.
 			if (count < sectorBytes) writeSync(this.#file, content, 0, sectorBytes, sector * sectorBytes);
 		}
 	}
 
-	/** Number of erases and writes so far. */
+	/** Number of writes and replacements so far. */
 	get operations(): number {
 		return this.#operations;
 	}
@@ -93,54 +79,42 @@ export class Flash {
 
 	#contentOf(offset: number, byteLength: number): Buffer {
 		const bytes = Buffer.allocUnsafe(byteLength);
-		for (const { sector, from, to, at } of pieces(offset, byteLength, sectorBytes))
-			(this.#sectors.get(sector)?.content ?? blank).copy(bytes, at, from, to);
+		for (const { sector, from, to, at } of pieces(offset, byteLength))
+			(this.#sectors.get(sector) ?? blank).copy(bytes, at, from, to);
 		return bytes;
 	}
 
-	/** @param offset a multiple of `sectorBytes`, as is `byteLength` */
-	erase(offset: number, byteLength: number): void {
-		this.#requireInside(offset, byteLength);
-		if (offset % sectorBytes || byteLength % sectorBytes)
-			throw new RangeError("offset and length must be multiples of the sector size");
-		this.#change(offset, byteLength, () => {
-			for (let at = offset; at < offset + byteLength; at += sectorBytes)
-				this.#operate({ kind: "erase", offset: at, byteLength: sectorBytes }, (isWhole) => {
-					if (isWhole) this.#sectors.delete(at / sectorBytes);
-					else halfErase(this.#own(at / sectorBytes), this.#operations);
-				});
-		});
-	}
-
-	/** Clears the bits that are 0 in `bytes`. */
+	/** Writes each sector in one operation. A power cut in the middle of one leaves half of its bytes. */
 	write(offset: number, bytes: Uint8Array): void {
-		this.#requireInside(offset, bytes.byteLength);
-		this.#change(offset, bytes.byteLength, () => {
-			for (const { from, to, at, sector: page } of pieces(offset, bytes.byteLength, pageBytes)) {
-				const start = page * pageBytes + from;
-				this.#operate({ kind: "write", offset: start, byteLength: to - from }, (isWhole) => {
-					const content = this.#own(Math.floor(start / sectorBytes));
-					program(content, start % sectorBytes, bytes.subarray(at, at + to - from), isWhole);
-				});
-			}
-		});
+		this.#requirePower();
+		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength)) {
+			const start = sector * sectorBytes + from;
+			const piece = Buffer.from(bytes.subarray(at, at + to - from));
+			this.#operate(start, (isWhole) =>
+				this.load(start, isWhole ? piece : piece.subarray(0, piece.length >> 1)),
+			);
+		}
 	}
 
-	/** Replaces whole sectors atomically, for a library that recovers from power cuts. */
+	/** Replaces content atomically, for a library that recovers from power cuts. */
 	replace(offset: number, bytes: Buffer): void {
 		this.#requirePower();
-		this.#operate({ kind: "replace", offset, byteLength: bytes.byteLength }, (isWhole) => {
+		this.#operate(offset, (isWhole) => {
 			if (isWhole) this.load(offset, bytes);
 		});
 	}
 
 	/** Sets content without an operation of the device. Does not copy whole sectors. */
 	load(offset: number, bytes: Buffer): void {
-		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength, sectorBytes)) {
-			const content = bytes.subarray(at, at + to - from);
+		this.#requireInside(offset, bytes.byteLength);
+		for (const { sector, from, to, at } of pieces(offset, bytes.byteLength)) {
+			let content = bytes.subarray(at, at + to - from);
+			if (content.length < sectorBytes) {
+				content = this.#contentOf(sector * sectorBytes, sectorBytes);
+				bytes.copy(content, from, at, at + to - from);
+			}
 			if (content.equals(blank)) this.#sectors.delete(sector);
-			else if (content.length === sectorBytes) this.#sectors.set(sector, { content, isShared: true });
-			else this.#own(sector).set(content, from);
+			else this.#sectors.set(sector, content);
 		}
 		this.#keep(offset, bytes.byteLength);
 	}
@@ -157,37 +131,19 @@ export class Flash {
 		if (this.#file !== undefined) closeSync(this.#file);
 	}
 
-	#operate(operation: FlashOperation, perform: (isWhole: boolean) => void): void {
+	#operate(offset: number, perform: (isWhole: boolean) => void): void {
 		this.#operations += 1;
-		this.#onOperation?.(operation);
+		this.#onOperation?.(offset);
 		const moment = this.#cut?.operation === this.#operations ? this.#cut.moment : undefined;
 		if (moment !== "before") perform(moment !== "middle");
 		if (moment === undefined) return;
 		this.#isPowered = false;
-		throw new PowerCut(`power cut ${moment} ${operation.kind} ${this.#operations}`);
-	}
-
-	/** Performs a change and stores its result, even after a power cut. */
-	#change(offset: number, byteLength: number, operate: () => void): void {
-		this.#requirePower();
-		try {
-			operate();
-		} finally {
-			this.#keep(offset, byteLength);
-		}
+		throw new PowerCut(`power cut ${moment} operation ${this.#operations}`);
 	}
 
 	#keep(offset: number, byteLength: number): void {
 		if (this.#file !== undefined)
 			writeSync(this.#file, this.#contentOf(offset, byteLength), 0, byteLength, offset);
-	}
-
-	#own(index: number): Buffer {
-		const sector = this.#sectors.get(index);
-		if (sector && !sector.isShared) return sector.content;
-		const content = Buffer.from(sector?.content ?? blank);
-		this.#sectors.set(index, { content, isShared: false });
-		return content;
 	}
 
 	#requirePower(): void {
@@ -202,39 +158,13 @@ export class Flash {
 	}
 }
 
-/** Splits a span at unit boundaries; `at` is the offset from its start. */
-function* pieces(offset: number, byteLength: number, unit: number) {
+/** Splits a span at sectors; `at` is the offset from its start. */
+function* pieces(offset: number, byteLength: number) {
 	for (let at = 0; at < byteLength; ) {
-		const sector = Math.floor((offset + at) / unit);
-		const from = (offset + at) % unit;
-		const to = Math.min(unit, from + byteLength - at);
+		const sector = Math.floor((offset + at) / sectorBytes);
+		const from = (offset + at) % sectorBytes;
+		const to = Math.min(sectorBytes, from + byteLength - at);
 		yield { sector, from, to, at };
 		at += to - from;
-	}
-}
-
-function program(content: Buffer, offset: number, bytes: Uint8Array, isWhole: boolean): void {
-	// Fast path, since most pages are blank.
-	if (
-		isWhole &&
-		blank.subarray(0, bytes.byteLength).equals(content.subarray(offset, offset + bytes.byteLength))
-	) {
-		content.set(bytes, offset);
-		return;
-	}
-	const end = isWhole ? bytes.byteLength : bytes.byteLength >> 1;
-	for (let at = 0; at < end; at++) content[offset + at] = (content[offset + at] ?? 0) & (bytes[at] ?? 0);
-	// Writes half of the bits of the last byte.
-	if (!isWhole) content[offset + end] = (content[offset + end] ?? 0) & ((bytes[end] ?? 0) | 0x0f);
-}
-
-/** Erases the first half and some bits of the rest, determined by the seed. */
-function halfErase(content: Buffer, seed: number): void {
-	const half = content.length >> 1;
-	content.fill(0xff, 0, half);
-	let state = seed;
-	for (let at = half; at < content.length; at++) {
-		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-		content[at] = (content[at] ?? 0) | (state >>> 24);
 	}
 }

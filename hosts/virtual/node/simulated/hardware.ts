@@ -2,9 +2,9 @@
 
 import type { Kind, Peripherals, SystemFacts, Values } from "../../peripherals.js";
 import type { Board } from "../board.js";
-import type { EspOta } from "../boot/esp-ota.js";
 import { type Flash, PowerCut } from "../boot/flash.js";
 import type { NvsStore } from "../boot/nvs-store.js";
+import type { Ota } from "../boot/ota.js";
 import type { RtcMemory } from "../rtc-memory.js";
 import type { ReceiveBuffers } from "./receive-buffers.js";
 
@@ -12,7 +12,7 @@ import type { ReceiveBuffers } from "./receive-buffers.js";
 export interface Hardware {
 	readonly board: Board;
 	readonly flash: Flash;
-	readonly ota: EspOta;
+	readonly ota: Ota;
 	readonly nvs: NvsStore;
 	readonly rtc: RtcMemory;
 	readonly receiveBuffers: ReceiveBuffers;

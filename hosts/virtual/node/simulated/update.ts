@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import { messageOf } from "../../../../device/message-of.js";
 import type { Peripherals } from "../../peripherals.js";
 import { PowerCut } from "../boot/flash.js";
-import { imageState } from "../boot/ota-data.js";
 import { slots } from "../boot/partitions.js";
 import { type Hardware, type Opened, onFlash, type Simulate, type Simulated } from "./hardware.js";
 
@@ -35,8 +34,8 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 			complete: () => {
 				try {
 					call(() => {
-						ota.abort();
-						ota.setBootPartition();
+						ota.end();
+						ota.selectNext();
 					});
 					send("completed", null);
 				} catch (error) {
@@ -50,7 +49,7 @@ export class UpdateSlot implements Simulated<"update-slot"> {
 			open: () => call(() => ota.begin()),
 			close: () => {
 				this.#failure = undefined;
-				ota.abort();
+				ota.end();
 			},
 		};
 	}
@@ -77,9 +76,9 @@ export const runningImage: Simulate<"running-image"> = (_channel, hardware) => {
 
 export const bootState: Simulate<"boot-state"> = (_channel, hardware) => ({
 	calls: {
-		isPendingVerify: () => hardware.ota.state === imageState.pendingVerify,
-		confirm: () => onFlash(hardware, () => hardware.ota.markValid()),
-		rollBack: () => onFlash(hardware, () => hardware.ota.markInvalid()),
+		isPendingVerify: () => hardware.ota.isPendingVerify,
+		confirm: () => onFlash(hardware, () => hardware.ota.confirm()),
+		rollBack: () => onFlash(hardware, () => hardware.ota.rollBack()),
 	},
 });
 

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { boot } from "../../../../hosts/virtual/node/boot/boot-loader.js";
-import { EspOta } from "../../../../hosts/virtual/node/boot/esp-ota.js";
 import {
 	flashFactoryImage,
 	flashSettings,
@@ -12,8 +11,9 @@ import {
 } from "../../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash, PowerCut, sectorBytes } from "../../../../hosts/virtual/node/boot/flash.js";
 import { NvsStore, readSettings } from "../../../../hosts/virtual/node/boot/nvs-store.js";
-import { imageState, readEntries } from "../../../../hosts/virtual/node/boot/ota-data.js";
-import { flashBytes, partitions, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
+import { Ota } from "../../../../hosts/virtual/node/boot/ota.js";
+import { flashBytes, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
+import { readSelection } from "../../../../hosts/virtual/node/boot/selection.js";
 import { UpdateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
 import { makeImage, trailingData, withoutHash } from "../../../support/images.js";
 
@@ -32,12 +32,12 @@ function update(flash: Flash, version: string): void {
 
 /** Starts, writes and selects an image as an update does. */
 function install(flash: Flash, file: Buffer): void {
-	const ota = new EspOta({ flash, running: boot(flash).slot });
-	if (ota.state === imageState.pendingVerify) ota.markValid();
+	const ota = new Ota({ flash, running: boot(flash).slot });
+	if (ota.isPendingVerify) ota.confirm();
 	ota.begin();
 	ota.write(file);
-	ota.abort();
-	ota.setBootPartition();
+	ota.end();
+	ota.selectNext();
 }
 
 /** Update slot as the firmware sees it. */
@@ -45,7 +45,7 @@ function openSlot(flash: Flash, onPowerCut = () => {}) {
 	const ends: unknown[] = [];
 	const { calls, posts } = new UpdateSlot(
 		{ send: (_event: string, problem?: unknown) => void ends.push(problem) },
-		{ flash, ota: new EspOta({ flash, running: boot(flash).slot }), onPowerCut },
+		{ flash, ota: new Ota({ flash, running: boot(flash).slot }), onPowerCut },
 	);
 	calls.open();
 	const write = (bytes: Buffer) => posts.write(undefined, bytes);
@@ -57,37 +57,22 @@ function openSlot(flash: Flash, onPowerCut = () => {}) {
 	return { calls, write, complete };
 }
 
-const states = (flash: Flash) => readEntries(flash).map(({ state }) => state);
-const blank = imageState.undefined;
-
 describe("simulated flash", () => {
-	test("is blank at first, and writes only clear bits", () => {
+	test("is blank at first, and keeps what is written", () => {
 		const flash = new Flash({ byteLength: sectorBytes * 2 });
-		assert.deepEqual([...flash.read(10, 2)], [0xff, 0xff]);
-		flash.write(10, Uint8Array.of(0b1100_1111));
-		flash.write(10, Uint8Array.of(0b0111_0111));
-		assert.deepEqual([...flash.read(9, 3)], [0xff, 0b0100_0111, 0xff]);
-		flash.erase(0, sectorBytes);
-		assert.deepEqual([...flash.read(10, 1)], [0xff]);
+		flash.write(sectorBytes - 1, Uint8Array.of(1, 2));
+		assert.deepEqual([...flash.read(sectorBytes - 2, 4)], [0xff, 1, 2, 0xff]);
 	});
 
-	test("erases whole sectors, writes pages, and counts both", () => {
-		const operations: string[] = [];
+	test("writes each sector in one operation, and rejects writes beyond its end", () => {
+		const operations: number[] = [];
 		const flash = new Flash({
 			byteLength: sectorBytes * 4,
-			onOperation: ({ kind, offset, byteLength }) => operations.push(`${kind} ${offset} ${byteLength}`),
+			onOperation: (offset) => operations.push(offset),
 		});
-		flash.erase(sectorBytes, 2 * sectorBytes);
-		flash.write(sectorBytes + 200, new Uint8Array(400));
-		assert.deepEqual(operations, [
-			"erase 4096 4096",
-			"erase 8192 4096",
-			"write 4296 56",
-			"write 4352 256",
-			"write 4608 88",
-		]);
-		assert.equal(flash.operations, 5);
-		assert.throws(() => flash.erase(100, sectorBytes), /multiples of the sector size/);
+		flash.write(sectorBytes + 200, new Uint8Array(sectorBytes + 100));
+		assert.deepEqual(operations, [sectorBytes + 200, 2 * sectorBytes]);
+		assert.equal(flash.operations, 2);
 		assert.throws(() => flash.write(4 * sectorBytes - 1, new Uint8Array(2)), RangeError);
 	});
 
@@ -122,52 +107,38 @@ describe("simulated flash", () => {
 	});
 });
 
-describe("otadata", () => {
-	test("is in two sectors: sequence at 0, state at 24, CRC at 28", () => {
-		const flash = flashWith();
-		boot(flash);
-		const entry = flash.read(partitions.otadata.offset, 32);
-		assert.equal(entry.readUInt32LE(0), 1);
-		assert.equal(entry.readUInt32LE(24), imageState.valid);
-		assert.equal(entry.readUInt32LE(28), 0x4743989a);
-		update(flash, "1.1.0");
-		assert.equal(flash.read(partitions.otadata.offset + sectorBytes, 4).readUInt32LE(), 2);
-	});
-});
-
 describe("boot loader", () => {
-	test("starts slot 0 of a factory flash and marks it as valid", () => {
+	test("starts slot 0 of a factory flash, which needs no confirmation", () => {
 		const flash = flashWith();
 		const { slot, image: started } = boot(flash);
 		assert.deepEqual({ slot, version: started.version }, { slot: 0, version: "1.0.0" });
-		assert.deepEqual(states(flash), [imageState.valid, blank]);
+		assert.equal(new Ota({ flash, running: slot }).isPendingVerify, false);
 	});
 
-	test("starts a new image once as pending; aborts it if unconfirmed and starts the previous one", () => {
+	test("starts a new image once; unless it is confirmed, the previous one starts from then on", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		assert.deepEqual(states(flash), [imageState.valid, imageState.new]);
-		assert.equal(boot(flash).image.version, "1.1.0");
-		assert.deepEqual(states(flash), [imageState.valid, imageState.pendingVerify]);
-		assert.equal(boot(flash).image.version, "1.0.0");
-		assert.deepEqual(states(flash), [imageState.valid, imageState.aborted]);
-		assert.equal(boot(flash).image.version, "1.0.0");
+		const versions = Array.from({ length: 3 }, () => boot(flash).image.version);
+		assert.deepEqual(versions, ["1.1.0", "1.0.0", "1.0.0"]);
 	});
 
 	test("keeps starting a confirmed image", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		new EspOta({ flash, running: boot(flash).slot }).markValid();
+		new Ota({ flash, running: boot(flash).slot }).confirm();
 		for (let restart = 0; restart < 3; restart++) assert.equal(boot(flash).image.version, "1.1.0");
-		assert.deepEqual(states(flash), [imageState.valid, imageState.valid]);
 	});
 
-	test("does not start an image that was marked invalid", () => {
+	test("starts the previous image after a rollback", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		assert.equal(new EspOta({ flash, running: boot(flash).slot }).markInvalid(), true);
+		assert.equal(new Ota({ flash, running: boot(flash).slot }).rollBack(), true);
 		assert.equal(boot(flash).image.version, "1.0.0");
-		assert.deepEqual(states(flash), [imageState.valid, imageState.invalid]);
+	});
+
+	test("has no image to roll back to on a new device", () => {
+		const flash = flashWith();
+		assert.equal(new Ota({ flash, running: boot(flash).slot }).rollBack(), false);
 	});
 
 	test("verifies the whole image, and starts the other one if a single bit is wrong", () => {
@@ -176,9 +147,11 @@ describe("boot loader", () => {
 			const flash = flashWith();
 			update(flash, "1.1.0");
 			const byte = flash.read(slots[1].offset + at, 1).readUInt8();
-			if (byte === 0) continue;
-			flash.write(slots[1].offset + at, Uint8Array.of(byte & (byte - 1)));
-			assert.equal(boot(flash).image.version, "1.0.0", `byte ${at}`);
+			flash.write(slots[1].offset + at, Uint8Array.of(byte ^ 1));
+			const { slot, image: started } = boot(flash);
+			assert.equal(started.version, "1.0.0", `byte ${at}`);
+			new Ota({ flash, running: slot }).begin();
+			assert.equal(readSelection(flash).slot, slot, "an update writes to the other slot");
 		}
 	});
 
@@ -217,68 +190,37 @@ describe("boot loader", () => {
 	});
 });
 
-describe("ESP-IDF's update functions", () => {
+describe("update functions", () => {
 	test("do not start while the running image is unconfirmed", () => {
 		const flash = flashWith();
 		update(flash, "1.1.0");
-		const ota = new EspOta({ flash, running: boot(flash).slot });
+		const ota = new Ota({ flash, running: boot(flash).slot });
 		assert.throws(() => ota.begin(), /ESP_ERR_OTA_ROLLBACK_INVALID_STATE/);
-		ota.markValid();
+		ota.confirm();
 		ota.begin();
-	});
-
-	test("erase the other slot's entry at the start, and never touch the running one", () => {
-		const flash = flashWith();
-		update(flash, "1.1.0");
-		const { slot } = boot(flash);
-		const ota = new EspOta({ flash, running: slot });
-		ota.markValid();
-		ota.begin();
-		assert.deepEqual(states(flash), [blank, imageState.valid]);
-		assert.equal(boot(flash).slot, slot);
-	});
-
-	test("erase sectors as they write", () => {
-		const erased: number[] = [];
-		const flash = new Flash({
-			byteLength: flashBytes,
-			onOperation: ({ kind, offset }) => kind === "erase" && erased.push(offset - slots[1].offset),
-		});
-		flashFactoryImage(flash, image("1.0.0"));
-		const ota = new EspOta({ flash, running: boot(flash).slot });
-		ota.begin();
-		erased.length = 0;
-		const bytes = Buffer.alloc(10_000, 0xe9);
-		ota.write(bytes.subarray(0, 100));
-		assert.deepEqual(erased, [0]);
-		ota.write(bytes.subarray(0, 3996));
-		assert.deepEqual(erased, [0]);
-		ota.write(bytes.subarray(0, 4097));
-		assert.deepEqual(erased, [0, 4096, 8192]);
 	});
 
 	test("reject data that does not start like an image, does not fit, or is incomplete", () => {
 		const flash = flashWith();
-		const ota = new EspOta({ flash, running: boot(flash).slot });
+		const ota = new Ota({ flash, running: boot(flash).slot });
 		ota.begin();
 		assert.throws(() => ota.write(Buffer.from("<html>")), /ESP_ERR_OTA_VALIDATE_FAILED/);
 		assert.throws(() => ota.write(Buffer.alloc(slots[1].byteLength + 1, 0xe9)), /ESP_ERR_INVALID_SIZE/);
 		ota.begin();
 		ota.write(image("1.1.0").subarray(0, 300));
-		assert.throws(() => ota.setBootPartition(), /length|segment|checksum|no image/);
-		assert.deepEqual(states(flash), [imageState.valid, blank]);
+		assert.throws(() => ota.selectNext(), /length|segment|checksum|no image/);
+		assert.equal(boot(flash).slot, 0);
 	});
 });
 
 test("writing the factory flash again skips an unchanged image", () => {
 	const flash = flashWith();
 	update(flash, "1.1.0");
-	new EspOta({ flash, running: boot(flash).slot }).markValid();
+	new Ota({ flash, running: boot(flash).slot }).confirm();
 	flashFactoryImage(flash, image("1.0.0"));
 	assert.equal(boot(flash).image.version, "1.1.0", "the update persists after the process");
 	flashFactoryImage(flash, image("1.0.0", "another line of code"));
 	assert.equal(boot(flash).image.version, "1.0.0");
-	assert.deepEqual(states(flash), [imageState.valid, blank]);
 });
 
 describe("factory settings", () => {
