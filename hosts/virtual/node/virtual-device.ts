@@ -23,7 +23,6 @@ import { type Limits, Machine } from "./machine.js";
 import { type EndedRun, RtcMemory } from "./rtc-memory.js";
 import type { Hardware } from "./simulated/hardware.js";
 import { openPeripheral } from "./simulated/open.js";
-import { ReceiveBuffers } from "./simulated/receive-buffers.js";
 import { findXs } from "./xs.js";
 
 export interface VirtualDeviceOptions {
@@ -225,7 +224,6 @@ export class VirtualDevice {
 			ota,
 			nvs: new NvsStore(this),
 			rtc: this.#rtc,
-			receiveBuffers: new ReceiveBuffers(),
 			facts: {
 				macAddress: macAddressOf(serial),
 				idfVersion: `${xs.version} (virtual)`,

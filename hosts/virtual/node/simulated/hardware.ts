@@ -6,7 +6,6 @@ import { type Flash, PowerCut } from "../boot/flash.js";
 import type { NvsStore } from "../boot/nvs-store.js";
 import type { Ota } from "../boot/ota.js";
 import type { RtcMemory } from "../rtc-memory.js";
-import type { ReceiveBuffers } from "./receive-buffers.js";
 
 /** Device of a peripheral. */
 export interface Hardware {
@@ -15,7 +14,6 @@ export interface Hardware {
 	readonly ota: Ota;
 	readonly nvs: NvsStore;
 	readonly rtc: RtcMemory;
-	readonly receiveBuffers: ReceiveBuffers;
 	readonly facts: SystemFacts;
 	onPowerCut(): void;
 }

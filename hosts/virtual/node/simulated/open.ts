@@ -29,8 +29,8 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	dns,
 	time,
 	udp,
-	tcp: (channel, hardware) => new TcpSocket(channel, hardware),
-	websocket: (channel, hardware) => new WebSocketClient(channel, hardware),
+	tcp: (channel) => new TcpSocket(channel),
+	websocket: (channel) => new WebSocketClient(channel),
 };
 
 /** Request names are not checked, because the firmware's half is typed by the same table. @throws Error for an unknown kind */

@@ -1,4 +1,4 @@
-/** TCP and TLS sockets with a receive window and receive buffers: unread bytes throttle the sender, as on a board. */
+/** TCP and TLS sockets with a receive window: unread bytes throttle the sender, as on a board. */
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import {
@@ -9,15 +9,15 @@ import {
 } from "node:tls";
 import { expired, tooEarly, unknownAuthority, wrongName } from "../../../moddable/tls/reasons.js";
 import type { PeerOptions, Peripherals, Secure } from "../../peripherals.js";
-import type { Hardware, Opened, Simulated } from "./hardware.js";
-import { type ReceiveBuffers, windowBytes } from "./receive-buffers.js";
+import type { Opened, Simulated } from "./hardware.js";
 
+/** CONFIG_LWIP_TCP_WND_DEFAULT of the boards, in bytes. */
+const windowBytes = 16_384;
 /** Four segments, which the driver of a busy board delivers at a time. */
 const pieceBytes = 5_760;
 
 export class TcpSocket implements Simulated<"tcp"> {
 	readonly #channel: Opened<"tcp">;
-	readonly #buffers: ReceiveBuffers;
 	/** Undefined if the given certificate is invalid. */
 	readonly #socket: Socket | undefined;
 	/** Bytes not read by the device, of which the first `#announcedBytes` are announced. */
@@ -38,15 +38,13 @@ export class TcpSocket implements Simulated<"tcp"> {
 		read: (byteCount) => this.#shift(byteCount),
 	};
 
-	constructor(channel: Opened<"tcp">, { receiveBuffers }: Hardware) {
+	constructor(channel: Opened<"tcp">) {
 		this.#channel = channel;
-		this.#buffers = receiveBuffers;
 		this.#socket = this.#connect();
 	}
 
 	onClose(): void {
 		this.#isOver = true;
-		this.#buffers.release(this);
 		this.#socket?.destroy();
 	}
 
@@ -93,10 +91,8 @@ export class TcpSocket implements Simulated<"tcp"> {
 		if (this.#isOver) return;
 		// Bytes beyond the window are still at the sender.
 		const arrivedBytes = Math.min(windowBytes, this.#received.length);
-		const fittingBytes = this.#buffers.occupy(this, arrivedBytes, () => this.#deliver());
-		const newBytes = () => Math.min(arrivedBytes, fittingBytes) - this.#announcedBytes;
-		while (newBytes() > 0) {
-			const byteCount = Math.min(pieceBytes, newBytes());
+		while (arrivedBytes > this.#announcedBytes) {
+			const byteCount = Math.min(pieceBytes, arrivedBytes - this.#announcedBytes);
 			this.#announcedBytes += byteCount;
 			this.#channel.send("readable", byteCount);
 		}
@@ -108,7 +104,6 @@ export class TcpSocket implements Simulated<"tcp"> {
 	#fail(): void {
 		if (!this.#isOver) this.#channel.send("error");
 		this.#isOver = true;
-		this.#buffers.release(this);
 	}
 }
 

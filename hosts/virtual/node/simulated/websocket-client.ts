@@ -1,9 +1,8 @@
-/** WebSocket connections through `ws`. A received message requires a receive buffer and is read immediately. */
+/** WebSocket connections through `ws`. */
 
 import { WebSocket } from "ws";
 import type { Peripherals } from "../../peripherals.js";
-import type { Hardware, Opened, Simulated } from "./hardware.js";
-import type { ReceiveBuffers } from "./receive-buffers.js";
+import type { Opened, Simulated } from "./hardware.js";
 import { trustOf, untrustedReason } from "./tcp.js";
 
 /** RFC 6455, section 5.2. */
@@ -12,9 +11,6 @@ const opcode = { close: 8, ping: 9, pong: 10 };
 export class WebSocketClient implements Simulated<"websocket"> {
 	readonly #channel: Opened<"websocket">;
 	readonly #socket: WebSocket;
-	readonly #buffers: ReceiveBuffers;
-	/** Messages waiting for a receive buffer. */
-	#arrived: (() => void)[] = [];
 	#isCloseSent = false;
 	#hasPeerClosed = false;
 	#failure: string | undefined;
@@ -32,17 +28,16 @@ export class WebSocketClient implements Simulated<"websocket"> {
 		},
 	};
 
-	constructor(channel: Opened<"websocket">, { receiveBuffers }: Hardware) {
+	constructor(channel: Opened<"websocket">) {
 		this.#channel = channel;
-		this.#buffers = receiveBuffers;
 		this.#socket = connect(channel.options);
 		this.#socket.on("upgrade", ({ headers: { date } }) => date !== undefined && channel.send("date", date));
 		this.#socket.on("open", () => channel.send("open"));
 		this.#socket.on("message", (data: Buffer, isBinary) =>
-			this.#receive(() => channel.send("message", isBinary ? "binary" : "text", data)),
+			channel.send("message", isBinary ? "binary" : "text", data),
 		);
-		this.#socket.on("ping", (data) => this.#receive(() => channel.send("control", opcode.ping, data)));
-		this.#socket.on("pong", (data) => this.#receive(() => channel.send("control", opcode.pong, data)));
+		this.#socket.on("ping", (data) => channel.send("control", opcode.ping, data));
+		this.#socket.on("pong", (data) => channel.send("control", opcode.pong, data));
 		this.#socket.on("unexpected-response", (_request, { statusCode = 0, headers }) => {
 			const retryAfter = headers["retry-after"];
 			const isSeconds = retryAfter !== undefined && /^\d{1,9}$/.test(retryAfter);
@@ -62,21 +57,8 @@ export class WebSocketClient implements Simulated<"websocket"> {
 	}
 
 	onClose(): void {
-		this.#buffers.release(this);
 		// Lets a close frame in flight be sent, like a TCP stack.
 		if (!this.#isCloseSent && !this.#hasPeerClosed) this.#socket.terminate();
-	}
-
-	#receive(deliver: () => void): void {
-		this.#arrived.push(deliver);
-		if (this.#buffers.occupy(this, 1, () => this.#deliver()) > 0) this.#deliver();
-	}
-
-	#deliver(): void {
-		const arrived = this.#arrived;
-		this.#arrived = [];
-		for (const deliver of arrived) deliver();
-		this.#buffers.release(this);
 	}
 
 	#onEnd(code: number, reason: Buffer): void {
