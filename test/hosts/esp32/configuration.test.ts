@@ -126,11 +126,10 @@ describe("partitions", () => {
 	});
 });
 
-/** @param host folder under hosts/ */
-function settingsOf(host: string): ReadonlyMap<string, string> {
+function readSettings(): ReadonlyMap<string, string> {
 	const folder = mkdtempSync(join(tmpdir(), "sdkconfig-"));
 	after(() => rmSync(folder, { recursive: true, force: true }));
-	const text = readFileSync(join(writeSdkconfig("0.0.0", folder, host), "sdkconfig.defaults"), "utf8");
+	const text = readFileSync(join(writeSdkconfig("0.0.0", folder, "dev-1"), "sdkconfig.defaults"), "utf8");
 	const lines = text.split("\n");
 	// The SDK's merge loses values with an equals sign and takes no comment for "not set".
 	for (const line of lines) assert.ok(/^$|^# (?!CONFIG_)|^CONFIG_\w+=[^=]+$/.test(line), line);
@@ -142,34 +141,8 @@ function settingsOf(host: string): ReadonlyMap<string, string> {
 	);
 }
 
-/** Required settings, and minimum values of others. */
-const required = {
-	APP_PROJECT_VER_FROM_CONFIG: "y",
-	APP_PROJECT_VER: '"0.0.0"',
-	BOOTLOADER_APP_ROLLBACK_ENABLE: "y",
-	BOOTLOADER_LOG_LEVEL_ERROR: "y",
-	BOOTLOADER_SKIP_VALIDATE_ALWAYS: "n",
-	ESPTOOLPY_FLASHSIZE_16MB: "y",
-	ESP_CONSOLE_USB_SERIAL_JTAG: "y",
-	ESP_INT_WDT: "y",
-	ESP_SYSTEM_PANIC_GDBSTUB: "n",
-	ESP_SYSTEM_PANIC_PRINT_REBOOT: "y",
-	ESP_TASK_WDT_EN: "y",
-	ESP_TASK_WDT_INIT: "y",
-	ESP_TASK_WDT_PANIC: "y",
-	LOG_DEFAULT_LEVEL_ERROR: "y",
-	LWIP_NETIF_LOOPBACK: "y",
-	LWIP_SO_RCVBUF: "y",
-	RMT_ENCODER_FUNC_IN_IRAM: "y",
-	RMT_TX_ISR_HANDLER_IN_IRAM: "y",
-	SPIRAM: "y",
-	SPIRAM_IGNORE_NOTFOUND: "y",
-	SPIRAM_MODE_OCT: "y",
-};
-
-test("ESP-IDF settings restore a failed image, fit the chip and hold the TCP socket's connections", () => {
-	const settings = settingsOf("dev-1");
-	for (const [name, value] of Object.entries(required)) assert.equal(settings.get(name), value, name);
+test("ESP-IDF settings hold the TCP socket's connections, and end a hang after 10 to 15 s", () => {
+	const settings = readSettings();
 	const slots = Number(/#define TCP_SLOTS (\d+)/.exec(read("esp32/tcp/tcp-watcher.h"))?.[1]);
 	for (const [name, minimum] of Object.entries({
 		ESP_TASK_WDT_TIMEOUT_S: 10,
@@ -183,35 +156,15 @@ test("ESP-IDF settings restore a failed image, fit the chip and hold the TCP soc
 	assert.ok(Number(settings.get("ESP_TASK_WDT_TIMEOUT_S")) <= 15, "the watchdog waits too long");
 });
 
-test("QEMU has the boards' ESP-IDF settings, except for flash mode, network, cryptography, a watchdog and console", () => {
-	const boards = settingsOf("dev-1");
-	const differences = [...settingsOf("qemu/dev-1")].filter(([name, value]) => boards.get(name) !== value);
-	assert.deepEqual(Object.fromEntries(differences), {
-		ESPTOOLPY_FLASHMODE_DIO: "y",
-		ESPTOOLPY_FLASHMODE_QIO: "n",
-		ESP_CONSOLE_UART_DEFAULT: "y",
-		ESP_CONSOLE_USB_SERIAL_JTAG: "n",
-		ESP_INT_WDT_TIMEOUT_MS: "10000",
-		ETH_ENABLED: "y",
-		ETH_OPENETH_DMA_RX_BUFFER_NUM: "32",
-		ETH_USE_OPENETH: "y",
-		MBEDTLS_HARDWARE_AES: "n",
-		MBEDTLS_HARDWARE_MPI: "n",
-		MBEDTLS_HARDWARE_SHA: "n",
-	});
-});
-
 test("the boards' receive window carries 60 KB/s at 50 ms, fits Wi-Fi's buffers, and is the virtual device's", () => {
-	const settings = settingsOf("dev-1");
+	const settings = readSettings();
 	const windowBytes = Number(settings.get("LWIP_TCP_WND_DEFAULT"));
 	const buffers = Number(settings.get("ESP_WIFI_DYNAMIC_RX_BUFFER_NUM"));
 	assert.ok(windowBytes >= 2 * 60_000 * 0.05 + 2 * 1436, `${windowBytes} bytes, with one lost segment`);
 	// Two connections, with half as many buffers spare.
 	assert.ok(3 * Math.ceil(windowBytes / 1436) <= 1.5 * buffers, `${buffers} buffers`);
-	const source = read("virtual/node/simulated/receive-buffers.ts");
-	const number = (name: string) =>
-		Number(new RegExp(`${name} = ([\\d_]+)`).exec(source)?.[1]?.replace("_", ""));
-	assert.deepEqual([windowBytes, buffers], [number("windowBytes"), number("bufferCount")]);
+	const [, virtual = ""] = /windowBytes = ([\d_]+)/.exec(read("virtual/node/simulated/tcp.ts")) ?? [];
+	assert.equal(windowBytes, Number(virtual.replace("_", "")));
 });
 
 test("SDK settings queue 64 posts from interrupts in a turn, and make XS report a crash before it restarts the chip", () => {
