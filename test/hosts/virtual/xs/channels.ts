@@ -1,13 +1,11 @@
 /** Echoes each event as a post. "ask" makes a call whose response is sent back as a post. */
 
 import config from "mc/config";
-import Timer from "timer";
 import Channel from "virtual/channel";
 
 export default function main() {
 	const channel = new Channel("echo", { text: config.text, list: [1, null] }, (name, detail, payload) => {
 		if (name === "close") channel.close();
-		if (name === "sleep") Timer.delay(200);
 		if (name !== "ask") channel.post(name, detail, payload);
 		else {
 			try {

@@ -19,9 +19,6 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 			if (++count === 3) Timer.clear(timer);
 		}, 100);
 	},
-	"first interval": (note) => {
-		Timer.set(() => note("fired"), 10, 100);
-	},
 	burst: (note) => {
 		Timer.repeat(() => note("repeat"), 10);
 		Timer.set(() => Timer.delay(35), 10);
@@ -41,15 +38,6 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 			Timer.schedule(kept);
 		}, 90);
 		Timer.set(() => Timer.schedule(kept, 5), 100);
-	},
-	clear: (note) => {
-		const second = { timer: Timer.set(() => Timer.clear(second.timer), 10) };
-		second.timer = Timer.set(() => note("cleared by the one before it"), 10);
-		Timer.clear(undefined);
-		Timer.clear(null);
-		const gone = Timer.set(() => note("cleared"), 10);
-		Timer.clear(gone);
-		Timer.clear(gone);
 	},
 	jobs: (note) => {
 		Timer.set(() => {
@@ -77,9 +65,6 @@ const tests: Readonly<Record<string, (note: (text: string) => void) => void>> = 
 	},
 	random: (note) => {
 		for (let i = 0; i < 3; i++) note(String(Math.random()));
-	},
-	reports: (note) => {
-		Timer.repeat(() => note("report"), 5000);
 	},
 };
 
