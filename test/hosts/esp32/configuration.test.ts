@@ -7,11 +7,10 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { after, test } from "node:test";
 import { boardModels, models } from "../../../device/protocol/models.js";
 import { isRecord } from "../../../device/protocol/schema.js";
 import type { BoardPins, Proto1Pins } from "../../../hosts/esp32/pins.js";
-import { flashBytes, partitions as virtualPartitions } from "../../../hosts/virtual/node/boot/partitions.js";
 import { boardOf, writeSdkconfig } from "../../../scripts/boards/build.js";
 import { readPartitions } from "../../../scripts/boards/flash-image.js";
 
@@ -69,61 +68,28 @@ test("a PROTO-1 has haptics at GPIO 5, as gateway/api/interface.md says", () => 
 	assert.match(read("proto-1/pins.ts"), /\thaptics: 5,/);
 });
 
-interface Part {
-	readonly name: string;
-	readonly offset: number;
-	readonly size: number;
-}
-
-/** Checks the order and alignment of partitions. @returns the end of the last one */
-function endOf(partitions: readonly Part[]): number {
-	let end = 0x9000;
-	for (const { name, offset, size } of partitions) {
-		assert.ok(offset >= end, `${name} overlaps`);
-		assert.equal((offset | size) % 0x1000, 0, name);
-		if (name.startsWith("ota_")) assert.equal(offset % 0x10000, 0, name);
-		end = offset + size;
-	}
-	return end;
-}
-
-describe("partitions", () => {
+test("partitions of the boards never change, because boards in the field have them", () => {
 	const csv = read("esp32/sdkconfig/partitions.csv");
-	const boards = readPartitions(csv);
-
-	test("of the boards never change, because boards in the field have them", () => {
-		assert.deepEqual(
-			boards.map(({ name, type, subtype, offset, size }) => [name, type, subtype, offset, size]),
-			[
-				["otadata", "data", "ota", 0x9000, 0x2000],
-				["phy_init", "data", "phy", 0xb000, 0x1000],
-				["nvs", "data", "nvs", 0x10000, 0x10000],
-				["ota_0", "app", "ota_0", 0x20000, 0x700000],
-				["ota_1", "app", "ota_1", 0x720000, 0x700000],
-				["coredump", "data", "coredump", 0xe20000, 0x10000],
-				["nvs_keys", "data", "nvs_keys", 0xe30000, 0x1000],
-				["nvs_secure", "data", "nvs", 0xe31000, 0xf000],
-				["sounds", "data", "littlefs", 0xe40000, 0x1c0000],
-			],
-		);
-		const marked = csv.split("\n").filter((line) => /^\w.*,\s*encrypted$/.test(line));
-		assert.deepEqual(
-			marked.map((line) => line.split(",")[0]),
-			["coredump", "nvs_keys"],
-			"as ESP-IDF requires for flash encryption",
-		);
-	});
-
-	test("of a virtual device are in the same order, aligned, without overlap and within the flash", () => {
-		const names = boards.map(({ name }) => name);
-		assert.deepEqual(Object.keys(virtualPartitions), names);
-		const virtual = Object.entries(virtualPartitions).map(([name, { offset, byteLength: size }]) => {
-			return { name, offset, size };
-		});
-		assert.equal(endOf(virtual), flashBytes);
-		assert.equal(virtualPartitions.ota_0.byteLength, virtualPartitions.ota_1.byteLength);
-		assert.equal(virtualPartitions.nvs.byteLength, 0x10000);
-	});
+	assert.deepEqual(
+		readPartitions(csv).map(({ name, type, subtype, offset, size }) => [name, type, subtype, offset, size]),
+		[
+			["otadata", "data", "ota", 0x9000, 0x2000],
+			["phy_init", "data", "phy", 0xb000, 0x1000],
+			["nvs", "data", "nvs", 0x10000, 0x10000],
+			["ota_0", "app", "ota_0", 0x20000, 0x700000],
+			["ota_1", "app", "ota_1", 0x720000, 0x700000],
+			["coredump", "data", "coredump", 0xe20000, 0x10000],
+			["nvs_keys", "data", "nvs_keys", 0xe30000, 0x1000],
+			["nvs_secure", "data", "nvs", 0xe31000, 0xf000],
+			["sounds", "data", "littlefs", 0xe40000, 0x1c0000],
+		],
+	);
+	const marked = csv.split("\n").filter((line) => /^\w.*,\s*encrypted$/.test(line));
+	assert.deepEqual(
+		marked.map((line) => line.split(",")[0]),
+		["coredump", "nvs_keys"],
+		"as ESP-IDF requires for flash encryption",
+	);
 });
 
 function readSettings(): ReadonlyMap<string, string> {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
@@ -10,7 +9,6 @@ import {
 } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
-import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import { runCommand } from "../../support/command-line.js";
 import { temporaryDirectory } from "../../support/running.js";
 import { runScriptedGateway } from "../../support/scripted-gateway.js";
@@ -52,26 +50,6 @@ test("stores its settings in its own folder and finds them at the next start", a
 	device.process.kill("SIGINT");
 	assert.equal(await device.exitCode, 0);
 	assert.deepEqual(await readdir(folder), ["flash.bin"], "the lock is released");
-});
-
-test("flashes again with its settings if the flash has another layout", async (t) => {
-	const gateway = await runScriptedGateway(t);
-	const DATA_DIR = await temporaryDirectory(t);
-	const folder = join(DATA_DIR, "virtual", "dev-1-020000a1b2c3");
-	await mkdir(folder, { recursive: true });
-	// An earlier layout: the digest of the factory flash, boot state, an image at 0x10000.
-	const old = Buffer.alloc(0x410_000, 0xff);
-	const { version } = JSON.parse(await readFile("package.json", "utf8"));
-	const image = makeVirtualImage((await buildFirmware()).bytes, "DEV-1", version);
-	createHash("sha256").update(image).digest().copy(old);
-	old.writeUInt32LE(1, 0xd000);
-	image.copy(old, 0x10000);
-	await writeFile(join(folder, "flash.bin"), old);
-	const args = ["--model", "dev-1", "--serial", "a1b2c3", "--gateway", gateway.url];
-	const device = runCommand(t, script, args, { DATA_DIR, DEVICE_TOKEN: token });
-	await (await gateway.connection()).next("state_report");
-	device.process.kill("SIGINT");
-	assert.equal(await device.exitCode, 0);
 });
 
 test("rejects a wrong argument with a message", async (t) => {

@@ -53,41 +53,35 @@ export interface FlashPart {
 }
 
 const digestBytes = 32;
-/** Offset of the digest of the last given settings, after the two digests in place of the boot loader. */
-const settingsDigestOffset = 2 * digestBytes;
-const layoutDigest = sha256(makePartitionTable());
+/** Offset of the digest of the last given settings, after that of the image. */
+const settingsDigestOffset = digestBytes;
 
 /**
  * Returns all parts of a new device except its settings, with the names and offsets of ESP-IDF's build. In place of the boot loader, which
- * is boot-loader.ts, there are two digests, of the partition layout and of the image.
+ * is boot-loader.ts, there is the digest of the image.
  */
 export function factoryParts(image: Buffer): readonly FlashPart[] {
 	const { otadata, ota_0: slot } = partitions;
 	if (image.length > slot.byteLength) throw new Error("The firmware does not fit its slot.");
 	const name = "ota_data_initial.bin";
 	return [
-		{ name: "bootloader.bin", offset: 0, bytes: Buffer.concat([layoutDigest, sha256(image)]) },
+		{ name: "bootloader.bin", offset: 0, bytes: sha256(image) },
 		{ name: "partition-table.bin", offset: partitionTableOffset, bytes: makePartitionTable() },
 		{ name, offset: otadata.offset, bytes: Buffer.alloc(otadata.byteLength, 0xff) },
 		{ name: "firmware.bin", offset: slot.offset, bytes: image },
 	];
 }
 
-/** Flashes the image unless it was the last one flashed. Keeps the settings unless the partition layout has changed. */
+/** Flashes the image unless it was the last one flashed. Keeps the settings. */
 export function flashFactoryImage(flash: Flash, image: Buffer): void {
-	const parts = factoryParts(image);
-	const marks = parts[0]?.bytes ?? Buffer.alloc(0);
-	const found = flash.read(0, marks.length);
-	if (found.equals(marks)) return;
+	if (flash.read(0, digestBytes).equals(sha256(image))) return;
 	const { offset, byteLength } = partitions.nvs;
-	const isSameLayout = found.subarray(0, digestBytes).equals(layoutDigest);
-	const kept = [offset, settingsDigestOffset].map((at) => ({
-		at,
-		bytes: flash.read(at, at === offset ? byteLength : digestBytes),
-	}));
+	const settings = flash.read(offset, byteLength);
+	const settingsDigest = flash.read(settingsDigestOffset, digestBytes);
 	flash.wipe();
-	if (isSameLayout) for (const { at, bytes } of kept) flash.load(at, bytes);
-	for (const part of parts) flash.load(part.offset, part.bytes);
+	flash.load(offset, settings);
+	flash.load(settingsDigestOffset, settingsDigest);
+	for (const part of factoryParts(image)) flash.load(part.offset, part.bytes);
 }
 
 /**

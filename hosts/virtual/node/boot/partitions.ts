@@ -1,4 +1,4 @@
-/** Partitions of a virtual device: those of the boards in the same order, with smaller slots. */
+/** Partitions of a virtual device, which has smaller slots than boards. */
 
 import { createHash } from "node:crypto";
 import { partitionEntry } from "../../../esp32/partition-table.js";
@@ -13,17 +13,12 @@ const slotBytes = 0x200_000;
 
 /** Partitions with the names of hosts/esp32/sdkconfig/partitions.csv, and the kinds of esp_partition.h. */
 export const partitions = {
-	/** See ota-data.ts. */
+	/** See selection.ts. */
 	otadata: { offset: 0x9000, byteLength: 0x2000, kind: [1, 0x00] },
-	phy_init: { offset: 0xb000, byteLength: 0x1000, kind: [1, 0x01] },
 	/** Settings; see nvs-store.ts. */
 	nvs: { offset: 0x10000, byteLength: 0x10000, kind: [1, 0x02] },
 	ota_0: { offset: 0x20000, byteLength: slotBytes, kind: [0, 0x10] },
 	ota_1: { offset: 0x220_000, byteLength: slotBytes, kind: [0, 0x11] },
-	coredump: { offset: 0x420_000, byteLength: 0x10000, kind: [1, 0x03] },
-	nvs_keys: { offset: 0x430_000, byteLength: 0x1000, kind: [1, 0x04] },
-	nvs_secure: { offset: 0x431_000, byteLength: 0xf000, kind: [1, 0x02] },
-	sounds: { offset: 0x440_000, byteLength: 0x40000, kind: [1, 0x83] },
 } as const satisfies Readonly<
 	Record<string, Partition & { readonly kind: readonly [type: number, subtype: number] }>
 >;
@@ -31,7 +26,7 @@ export const partitions = {
 export const slots: readonly [Partition, Partition] = [partitions.ota_0, partitions.ota_1];
 export type SlotIndex = 0 | 1;
 
-export const flashBytes = 0x480_000;
+export const flashBytes = 0x420_000;
 
 /** Encodes the partition table in the flash format of boards, with the MD5 that gen_esp32part.py appends. */
 export function makePartitionTable(): Buffer {
