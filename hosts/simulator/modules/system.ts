@@ -3,7 +3,7 @@
 import Debug from "debug";
 import Instrumentation from "instrumentation";
 import config from "mc/config";
-import type { Boot, Panel, PanelOptions } from "simulator/panel";
+import type { Panel, PanelOptions } from "simulator/panel";
 import Time from "time";
 import type { System } from "../../../device/host.js";
 
@@ -13,56 +13,26 @@ const desktopSlotBytes = 32;
 
 export class SimulatedSystem implements System {
 	readonly #panel: Panel;
-	readonly #boot: Boot;
 	#lastTicks = Time.ticks;
 	#uptimeMs = 0;
 	#minFreeHeapBytes = Number.POSITIVE_INFINITY;
-
-	constructor(options: PanelOptions) {
-		this.#panel = options.panel;
-		this.#boot = options.boot;
-	}
-
-	get macAddress(): string {
-		return this.#boot.macAddress;
-	}
-
-	get idfVersion(): string {
-		return "none (Moddable simulator)";
-	}
-
-	get firmwareVersion(): string {
-		return String(config.version ?? "0.0.0");
-	}
-
+	readonly macAddress: string;
+	readonly resetReason: string;
+	readonly idfVersion = "none (Moddable simulator)";
+	readonly firmwareVersion = String(config.version ?? "0.0.0");
 	/** The simulator has no firmware descriptor. */
-	get securityVersion(): number {
-		return 0;
-	}
-
-	get imageId(): undefined {
-		return undefined;
-	}
-
+	readonly securityVersion = 0;
+	readonly imageId = undefined;
 	/** Unused, because the desktop's clock is set. */
-	get buildTime(): number {
-		return 0;
-	}
+	readonly buildTime = 0;
+	readonly cpuFrequencyMHz = 0;
+	readonly flashSizeMB = 0;
+	readonly psramSizeMB = 0;
 
-	get cpuFrequencyMHz(): number {
-		return 0;
-	}
-
-	get flashSizeMB(): number {
-		return 0;
-	}
-
-	get psramSizeMB(): number {
-		return 0;
-	}
-
-	get resetReason(): string {
-		return this.#boot.resetReason;
+	constructor({ panel, boot }: PanelOptions) {
+		this.#panel = panel;
+		this.macAddress = boot.macAddress;
+		this.resetReason = boot.resetReason;
 	}
 
 	/** Monotonic, although the desktop's ticks follow its wall clock, which may be set back. */
