@@ -124,20 +124,6 @@ describe("RTC memory of a board", { skip }, () => {
 		assert.equal(crashAfter(...crashed, "clear", "power 165", `start ${reset.powerOn}`).id, "");
 	});
 
-	test("reports the stack of XS after a watchdog reset, whose dump has that of the task on the other core", () => {
-		const reported = (...hang: readonly string[]) => {
-			const { kind, message, stack } = crashAfter(...begin, "dump 7", ...hang, `start ${reset.taskWatchdog}`);
-			return { kind, message, stack };
-		};
-		const kind = "watchdog";
-		const message = "task watchdog timeout: the task of XS hung";
-		const [running, callers] = ["at 0x400d0fff\n", "at 0x400d1fff\nat 0x400d2fff\n"];
-		assert.deepEqual(reported("watchdog 0 running"), { kind, message, stack: running + callers });
-		assert.deepEqual(reported("watchdog -1 waiting"), { kind, message, stack: running + callers });
-		const other = reported("watchdog 1 running");
-		assert.equal(other.stack, "at 0x400d1234\nat 0x400d5678\n", "of the dump");
-	});
-
 	test("loses only the dump's details if the chip restarts while the core dump is read", () => {
 		const crashed = [...begin, "dump 7"];
 		for (let access = 1; ; access++) {
