@@ -7,8 +7,8 @@ import type { SettingsTrial } from "../settings-trial.js";
 import type { UpdateMessage } from "../update/updater.js";
 import type { Clock } from "./clock.js";
 import { GatewayDiscovery } from "./discovery.js";
+import type { HttpAccess } from "./http-connection.js";
 import { Link, type LinkState } from "./link.js";
-import { LookupTicket } from "./lookup.js";
 import type { Url } from "./url.js";
 import { knownNetworks, type WiFiState, WiFiStation } from "./wifi.js";
 
@@ -30,7 +30,8 @@ export interface GatewayOptions {
 	readonly onDrained: () => void;
 }
 
-export class Gateway {
+export class Gateway implements HttpAccess {
+	readonly network: Host["network"];
 	readonly wifi: WiFiStation;
 	readonly link: Link;
 	/** For `wss`: the certificate authority as DER in base64. */
@@ -48,6 +49,7 @@ export class Gateway {
 	constructor(options: GatewayOptions) {
 		const { network, url, deviceId, settings, trial, headers, onMessage, onDrained } = options;
 		this.#options = options;
+		this.network = network;
 		this.#url = url;
 		this.certificate = settings.text("ca") || undefined;
 		this.#authorization = `Bearer ${settings.text("token")}`;
@@ -126,10 +128,6 @@ export class Gateway {
 		const url = this.#url;
 		const isGateway = isSecure === url?.isSecure && host === url.host && port === url.port;
 		return isGateway ? [["authorization", this.#authorization]] : [];
-	}
-
-	createLookup(): LookupTicket {
-		return new LookupTicket(this.#options.network.dns);
 	}
 
 	#onWiFi(state: WiFiState): void {

@@ -4,14 +4,9 @@
  */
 
 import Timer from "timer";
-import type {
-	Host,
-	HttpClient,
-	HttpClientOptions,
-	HttpRequest,
-	ResolverOption,
-	TrustOptions,
-} from "../host.js";
+import type { Host, HttpClient, HttpClientOptions, HttpRequest, TrustOptions } from "../host.js";
+import { requestFields } from "./http-fields.js";
+import { LookupTicket } from "./lookup.js";
 import type { Url } from "./url.js";
 
 /** Timeout of the first response, including a TLS handshake, which takes seconds. */
@@ -27,15 +22,20 @@ const readFields = Object.freeze([
 	"transfer-encoding",
 ]);
 
-/** Implemented in lookup.ts. */
-export interface CancellableLookup extends ResolverOption {
-	isCancelled: boolean;
+/** Network and credentials for HTTP requests. */
+export interface HttpAccess {
+	readonly network: Pick<Host["network"], "http" | "https" | "dns">;
+	/** Default certificate authority, as DER in base64; undefined: the host's default. */
+	readonly certificate: string | undefined;
+	/** Returns the header fields that authorize requests to a server. */
+	headersFor(url: Url): Iterable<readonly [string, string]>;
 }
 
 export interface ConnectionOptions {
-	readonly connect: (options: HttpClientOptions & Pick<TrustOptions, "onUntrusted">) => HttpClient;
-	readonly lookup: CancellableLookup;
+	readonly http: HttpAccess;
 	readonly url: Url;
+	/** Certificate authority used instead of the default one. */
+	readonly certificate?: string | undefined;
 	/** Timeout of silence after the first response. */
 	readonly stallMs: number;
 	/** Whether the caller currently reads; while it does not, silence is no error. Absent: it always reads. */
@@ -48,18 +48,9 @@ export interface ConnectionOptions {
 	readonly onLost: (reason: string) => void;
 }
 
-/** @param certificate the authority as DER in base64; undefined: the host's default */
-export function openHttp(
-	{ http, https }: Pick<Host["network"], "http" | "https">,
-	url: Url,
-	options: HttpClientOptions,
-	certificate: string | undefined,
-): HttpClient {
-	return url.isSecure ? new https({ ...options, certificate }) : new http(options);
-}
-
 export class Connection {
 	readonly #options: ConnectionOptions;
+	readonly #ticket: LookupTicket;
 	#client: HttpClient | undefined;
 	#request: HttpRequest | undefined;
 	#limitMs = firstResponseMs;
@@ -73,18 +64,10 @@ export class Connection {
 
 	constructor(options: ConnectionOptions) {
 		this.#options = options;
-		const { url, lookup, connect } = options;
+		this.#ticket = new LookupTicket(options.http.network.dns);
 		this.#silenceTimer = Timer.repeat(() => this.#onSilence(), this.#limitMs / 2);
 		try {
-			const client = connect({
-				host: `${url.host}:${url.port}`,
-				port: url.port,
-				dns: lookup,
-				onUntrusted: (reason) => {
-					this.#trustProblem = reason;
-				},
-				onError: () => this.#lose(this.#trustProblem ?? "the connection broke off"),
-			});
+			const client = this.#open();
 			if (this.#isClosed) client.close();
 			else this.#client = client;
 		} catch (error) {
@@ -96,13 +79,15 @@ export class Connection {
 		return this.#hasResponded;
 	}
 
-	get(path: string, headers: Map<string, string>): void {
+	/** Requests the URL. @param range `bytes=…`; undefined: the whole file @param etag of earlier responses */
+	get(range?: string, etag?: string): void {
 		if (this.#isClosed) return;
+		const { http, url } = this.#options;
 		this.#onActivity();
 		try {
 			this.#request = this.#client?.request({
-				path,
-				headers,
+				path: url.path,
+				headers: requestFields(http.headersFor(url), range, etag),
 				headersMask: [...readFields],
 				onHeaders: (status, fields) =>
 					this.#guard(() => {
@@ -132,7 +117,7 @@ export class Connection {
 	close(): void {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
-		this.#options.lookup.isCancelled = true;
+		this.#ticket.isCancelled = true;
 		Timer.clear(this.#silenceTimer);
 		Timer.clear(this.#lossTimer);
 		Timer.clear(this.#nextTurnTimer);
@@ -143,6 +128,22 @@ export class Connection {
 			// The connection was broken already.
 		}
 		this.#client = undefined;
+	}
+
+	#open(): HttpClient {
+		const { http, url, certificate = http.certificate } = this.#options;
+		const options: HttpClientOptions & Pick<TrustOptions, "onUntrusted"> = {
+			host: `${url.host}:${url.port}`,
+			port: url.port,
+			dns: this.#ticket,
+			onUntrusted: (reason) => {
+				this.#trustProblem = reason;
+			},
+			onError: () => this.#lose(this.#trustProblem ?? "the connection broke off"),
+		};
+		return url.isSecure
+			? new http.network.https({ ...options, certificate })
+			: new http.network.http(options);
 	}
 
 	#onActivity(): void {

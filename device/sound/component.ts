@@ -1,7 +1,6 @@
 /** Component for sounds from the network. */
 
 import type { ComponentDefinition, Core } from "../firmware.js";
-import { openHttp } from "../network/http-connection.js";
 import type { Audio } from "../peripherals/audio.js";
 import { Results } from "./results.js";
 import { Sounds } from "./sounds.js";
@@ -20,9 +19,7 @@ function createSounds({ host, settings, gateway, peripherals, deviceId, now }: C
 		audio,
 		results: new Results(settings),
 		bufferBytes: host.soundBufferBytes,
-		connect: (address, options) => openHttp(host.network, address, options, gateway.certificate),
-		createLookup: () => gateway.createLookup(),
-		headersFor: (address) => gateway.headersFor(address),
+		http: gateway,
 		isUpdating: () => peripherals.ring.isUpdating,
 		onActive: (isActive) => {
 			peripherals.ring.hasSound = isActive;

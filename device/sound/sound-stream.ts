@@ -5,9 +5,8 @@
 
 import Timer from "timer";
 import { messageOf } from "../message-of.js";
-import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
-import { readContentLength, readContentRange, requestFields } from "../network/http-fields.js";
-import { describeStatus, isTransient } from "../network/http-status.js";
+import { Connection, type HttpAccess } from "../network/http-connection.js";
+import { evaluateResponse, type RemoteFile } from "../network/http-response.js";
 import type { Url } from "../network/url.js";
 import { sampleRate } from "../peripherals/track.js";
 import type { Ring } from "./ring.js";
@@ -23,10 +22,8 @@ const stallMs = 5_000;
 const turnBytes = 8 * 1024;
 
 export interface SoundStreamOptions {
-	readonly connect: ConnectionOptions["connect"];
-	readonly createLookup: () => CancellableLookup;
+	readonly http: HttpAccess;
 	readonly url: Url;
-	readonly headers: Iterable<readonly [string, string]>;
 	/** Cleared at the start and used until close(). */
 	readonly ring: Ring;
 	/** Called when samples were added to the ring. */
@@ -46,9 +43,8 @@ export class SoundStream {
 
 	/** File offset: bytes read, over all connections. */
 	#position = 0;
-	/** File size in bytes, known from the first response. */
-	#total = 0;
-	#etag: string | undefined;
+	/** Known from the first response. */
+	#file: RemoteFile | undefined;
 	/** Bytes to skip that a server without ranges sends again. */
 	#skip = 0;
 	/** Bytes received but not read. */
@@ -101,10 +97,9 @@ export class SoundStream {
 	}
 
 	#connect(): void {
-		const { connect, createLookup, url, ring } = this.#options;
+		const { http, url, ring } = this.#options;
 		this.#connection = new Connection({
-			connect,
-			lookup: createLookup(),
+			http,
 			url,
 			stallMs,
 			isReading: () => ring.free > 0 && this.#unread === 0,
@@ -116,8 +111,7 @@ export class SoundStream {
 			onComplete: () => this.#onLost("the server sent less than it announced"),
 			onLost: (reason) => this.#onLost(reason),
 		});
-		const range = this.#position > 0 ? `bytes=${this.#position}-` : undefined;
-		this.#connection.get(url.path, requestFields(this.#options.headers, range, this.#etag));
+		this.#connection.get(this.#position > 0 ? `bytes=${this.#position}-` : undefined, this.#file?.etag);
 	}
 
 	#disconnect(): void {
@@ -131,26 +125,16 @@ export class SoundStream {
 	}
 
 	#onHeaders(status: number, headers: ReadonlyMap<string, string>): void {
-		if (status !== 200 && status !== 206) {
-			const reason = describeStatus(status, "sound");
-			if (status !== 416 && isTransient(status)) return this.#retry(reason);
-			return this.#fail(reason);
-		}
-		if (headers.has("transfer-encoding"))
-			return this.#fail("The server sends the sound with chunked encoding, without its length.");
-		const range = readContentRange(headers.get("content-range"));
-		const length = readContentLength(headers.get("content-length"));
-		const total = status === 206 ? range?.total : length;
-		if (total === undefined) return this.#fail("The server does not send the length of the sound.");
-		if (status === 206 && range?.first !== this.#position)
-			return this.#fail("The server sends a different range of the sound than requested.");
-		const etag = headers.get("etag");
-		if (this.#position > 0 && (total !== this.#total || etag !== this.#etag))
-			return this.#fail("The sound on the server was replaced during playback.");
-		if (total === 0) return this.#fail("The sound on the server is empty.");
-		this.#total = total;
-		this.#etag = etag;
-		this.#skip = status === 200 ? this.#position : 0;
+		const verdict = evaluateResponse(status, headers, {
+			what: "sound",
+			offset: this.#position,
+			byteLength: Number.POSITIVE_INFINITY,
+			file: this.#file,
+		});
+		if (verdict.kind !== "bytes")
+			return verdict.kind === "retry" ? this.#retry(verdict.reason) : this.#fail(verdict.reason);
+		this.#file = verdict.file;
+		this.#skip = verdict.file.isInParts ? 0 : this.#position;
 	}
 
 	/** @throws Error whose message is the reason of a failure */
@@ -209,7 +193,7 @@ export class SoundStream {
 		}
 		this.#header.write(bytes);
 		if (!this.#header.isWhole) return;
-		this.#sampleBytes = this.#header.sampleBytes(this.#total - this.#position);
+		this.#sampleBytes = this.#header.sampleBytes((this.#file?.total ?? 0) - this.#position);
 		if (this.#sampleBytes === 0) throw new Error("The WAV file has no samples.");
 	}
 
@@ -217,7 +201,7 @@ export class SoundStream {
 		// A paused sound may outlive its connection; pull() opens another.
 		if (this.#options.ring.free === 0) return this.#disconnect();
 		if (this.#header.isWhole) return this.#retry(`The connection was lost: ${reason}.`);
-		if (this.#position > 0 && this.#position === this.#total)
+		if (this.#position > 0 && this.#position === this.#file?.total)
 			return this.#fail("The file ends before its first sample; it is not a WAV.");
 		const { host, port } = this.#options.url;
 		this.#retry(`The sound cannot be loaded from ${host}:${port}: ${reason}.`);

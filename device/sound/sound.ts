@@ -4,11 +4,9 @@
  */
 
 import Timer from "timer";
-import type { HttpClient, HttpClientOptions } from "../host.js";
 import { messageOf } from "../message-of.js";
-import type { CancellableLookup } from "../network/http-connection.js";
+import type { HttpAccess } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
-import type { Url } from "../network/url.js";
 import { type Audio, codecFault } from "../peripherals/audio.js";
 import { ChimeTrack } from "../peripherals/chimes.js";
 import type { StopReason, Track, TrackEnd } from "../peripherals/track.js";
@@ -35,9 +33,7 @@ export interface SoundServices {
 		Audio,
 		"playTrack" | "stopTrack" | "checkOutput" | "baseVolume" | "audibleVolume" | "isUrgentOnly" | "report"
 	>;
-	readonly connect: (url: Url, options: HttpClientOptions) => HttpClient;
-	readonly createLookup: () => CancellableLookup;
-	readonly headersFor: (url: Url) => Iterable<readonly [string, string]>;
+	readonly http: HttpAccess;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
 	readonly send: (update: SoundUpdate) => void;
@@ -110,17 +106,14 @@ export class Sound implements Track {
 
 	/** Starts loading, or resumes after suspend(). */
 	load(): void {
-		const { request, ring, connect, createLookup, headersFor } = this.#options;
+		const { request, ring, http } = this.#options;
 		this.#enter("loading");
 		this.#checkTimer = Timer.repeat(() => this.#checkTimeouts(), checkIntervalMs);
 		if (this.#stream) return this.#stream.resume();
 		try {
-			const url = parseHttpUrl(request.url, "sound");
 			this.#stream = new SoundStream({
-				connect: (options) => connect(url, options),
-				createLookup,
-				url,
-				headers: headersFor(url),
+				http,
+				url: parseHttpUrl(request.url, "sound"),
 				ring,
 				onProgress: () => this.#onProgress(),
 				onFailed: (reason) => this.#fail(reason),

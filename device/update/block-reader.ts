@@ -4,9 +4,9 @@
  */
 
 import type { Digest, Part } from "../host.js";
-import { requestFields } from "../network/http-fields.js";
+import type { Connection } from "../network/http-connection.js";
+import { evaluateResponse, type RemoteFile, type ResponseProblem } from "../network/http-response.js";
 import { isBase64Of } from "./base64.js";
-import { type DownloadProblem, evaluateResponse, type RemoteFile } from "./response.js";
 
 /** Bytes delivered per turn: one flash sector, whose erase and write block the device for tens of milliseconds. */
 const pieceBytes = 4 * 1024;
@@ -65,17 +65,18 @@ export class BlockReader {
 		return `byte ${this.#offset}${this.#file ? ` of ${this.#file.total}` : ""}`;
 	}
 
-	/** @param base other header fields @returns the header fields of the request for the next block */
-	request(base: Iterable<readonly [string, string]>): Map<string, string> {
+	/** Requests the next block. */
+	request(connection: Connection): void {
 		this.#filled = 0;
 		this.close();
 		const range = `bytes=${this.#offset}-${this.#offset + this.#buffer.byteLength - 1}`;
-		return requestFields(base, this.isInParts ? range : undefined, this.#file?.etag);
+		connection.get(this.isInParts ? range : undefined, this.#file?.etag);
 	}
 
 	/** @returns why the response is unusable; undefined: it is usable */
-	begin(status: number, headers: ReadonlyMap<string, string>): DownloadProblem | undefined {
+	begin(status: number, headers: ReadonlyMap<string, string>): ResponseProblem | undefined {
 		const verdict = evaluateResponse(status, headers, {
+			what: "firmware",
 			offset: this.#offset,
 			byteLength: this.#buffer.byteLength,
 			file: this.#file,

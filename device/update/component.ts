@@ -19,9 +19,7 @@ class Updates implements Component {
 		const { host, gateway, system, now, onUpdate, restart } = core;
 		this.#core = core;
 		this.#updater = new Updater({
-			network: host.network,
-			certificate: gateway.certificate,
-			createLookup: () => gateway.createLookup(),
+			http: gateway,
 			slot: host.update.slot,
 			running: host.update.running,
 			patchDecoder: host.update.patchDecoder,
@@ -32,7 +30,6 @@ class Updates implements Component {
 			releaseKeys: String(config.release_keys ?? ""),
 			now,
 			isOnline: () => gateway.isConnected,
-			headersFor: (address) => gateway.headersFor(address),
 			send: (message) => {
 				if (message.type === "ota_progress") return gateway.send(message);
 				// Progress is not traced: it would displace everything else in crash reports and the live log.

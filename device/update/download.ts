@@ -7,21 +7,20 @@
 import Timer from "timer";
 import type { Digest, Part } from "../host.js";
 import { messageOf } from "../message-of.js";
-import { type CancellableLookup, Connection, type ConnectionOptions } from "../network/http-connection.js";
+import { Connection, type HttpAccess } from "../network/http-connection.js";
 import type { Url } from "../network/url.js";
 import { BlockReader } from "./block-reader.js";
-import type { DownloadProblem } from "./response.js";
-import { maxDrops, Retries } from "./retries.js";
+import { type DownloadProblem, maxDrops, Retries } from "./retries.js";
 
 /** Maximum time for a block, which bridges the longest silence: 546 bytes/s, an eighth of what GPRS (4 KB/s) achieves. */
 const maxBlockMs = 30_000;
 
 export interface DownloadOptions {
-	readonly connect: ConnectionOptions["connect"];
-	readonly createLookup: () => CancellableLookup;
-	readonly sha256: Part<object, Digest>;
+	readonly http: HttpAccess;
 	readonly url: Url;
-	readonly headers: Iterable<readonly [string, string]>;
+	/** Certificate authority used instead of the default one. */
+	readonly certificate?: string | undefined;
+	readonly sha256: Part<object, Digest>;
 	/** Buffer of the length of a block; in use until onEnd. */
 	readonly buffer: Uint8Array;
 	/** Monotonic milliseconds. */
@@ -145,13 +144,13 @@ export class Download {
 	}
 
 	#connect(): void {
-		const { connect, createLookup, url, isPaced } = this.#options;
+		const { http, url, certificate, isPaced } = this.#options;
 		this.#interruption = undefined;
 		this.#isReceived = false;
 		this.#connection = new Connection({
-			connect,
-			lookup: createLookup(),
+			http,
 			url,
+			certificate,
 			stallMs: this.#retries.onConnect(),
 			isReading: () => !isPaced || !this.#reader.isDelivering,
 			onHeaders: (status, headers) => this.#onHeaders(status, headers),
@@ -163,9 +162,8 @@ export class Download {
 	}
 
 	#request(): void {
-		const { url, headers, now } = this.#options;
-		this.#blockSinceMs = now();
-		this.#connection?.get(url.path, this.#reader.request(headers));
+		this.#blockSinceMs = this.#options.now();
+		if (this.#connection) this.#reader.request(this.#connection);
 	}
 
 	#onHeaders(status: number, headers: ReadonlyMap<string, string>): void {

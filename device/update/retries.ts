@@ -1,6 +1,6 @@
 /** Retry policy of an interrupted download. Reasons are sentences for `ota_error`. */
 
-import type { DownloadProblem } from "./response.js";
+import type { ResponseProblem } from "../network/http-response.js";
 
 /** Maximum number of lost connections without progress as defined below. */
 export const maxDrops = 5;
@@ -17,6 +17,12 @@ const stallMs = 2_000;
 const maxStallMs = 30_000;
 /** Maximum wait for the gateway connection without progress. */
 const maxWaitMs = 600_000;
+
+/** Unusable response, or the loss of the connection. */
+export interface DownloadProblem {
+	readonly kind: ResponseProblem["kind"] | "lost";
+	readonly reason: string;
+}
 
 export class Retries {
 	readonly #now: () => number;

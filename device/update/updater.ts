@@ -4,9 +4,9 @@
  */
 
 import Timer from "timer";
-import type { Digest, Host, Part, PatchDecoderPart, RunningImage, UpdateSlot } from "../host.js";
+import type { Digest, Part, PatchDecoderPart, RunningImage, UpdateSlot } from "../host.js";
 import { messageOf } from "../message-of.js";
-import { type CancellableLookup, openHttp } from "../network/http-connection.js";
+import type { HttpAccess } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
 import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
@@ -29,10 +29,7 @@ const maxDurationMs = 60 * 60_000;
 export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> | UplinkOf<"ota_error">;
 
 export interface UpdaterOptions {
-	readonly network: Pick<Host["network"], "http" | "https">;
-	/** Default certificate authority, as DER in base64. */
-	readonly certificate: string | undefined;
-	readonly createLookup: () => CancellableLookup;
+	readonly http: HttpAccess;
 	readonly slot: Part<object, UpdateSlot>;
 	readonly running: Part<object, RunningImage>;
 	readonly patchDecoder?: PatchDecoderPart | undefined;
@@ -47,7 +44,6 @@ export interface UpdaterOptions {
 	readonly now: () => number;
 	/** Whether the connection to the gateway is open. */
 	readonly isOnline: () => boolean;
-	readonly headersFor: (url: Url) => Iterable<readonly [string, string]>;
 	readonly send: (message: UpdateMessage) => void;
 	readonly log: (text: string) => void;
 	/** Called at the start and on failure; after success the device restarts. */
@@ -76,10 +72,6 @@ export class Updater {
 	#reportedAtMs: number | undefined;
 	#startedAtMs = 0;
 	#flashMs = 0;
-	/** Time of applying the patch, without writing flash. */
-	#patchMs = 0;
-	/** Arrival time of the current block of the patch, minus the time of writing flash until then. */
-	#blockStartMs: number | undefined;
 
 	constructor(options: UpdaterOptions) {
 		this.#options = options;
@@ -99,11 +91,10 @@ export class Updater {
 		this.#startedAtMs = now();
 		this.#stopReason = undefined;
 		this.#flashMs = 0;
-		this.#patchMs = 0;
 		try {
 			this.#signature = SignatureCheck.begin(releaseKeys, signature);
 			const address = parseHttpUrl(url, "firmware");
-			const certificate = cert_pem === undefined ? this.#options.certificate : readAuthority(cert_pem);
+			const certificate = cert_pem === undefined ? undefined : readAuthority(cert_pem);
 			const fetchWhole = () => this.#fetch(address, certificate);
 			if (!patch) return fetchWhole();
 			this.#fallback = fetchWhole;
@@ -133,25 +124,23 @@ export class Updater {
 		certificate: string | undefined,
 		digests?: { readonly from: string; readonly to: string },
 	): void {
-		const { network, createLookup, sha256, now, isOnline, headersFor } = this.#options;
+		const { http, sha256, now, isOnline } = this.#options;
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
-		this.#blockStartMs = undefined;
 		this.#image = new ImageCheck(this.#options, this.#signature && new sha256({}));
 		const patch = digests && this.#createPatch(digests);
 		this.#download = new Download({
-			connect: (options) => openHttp(network, url, options, certificate),
-			createLookup,
-			sha256,
+			http,
 			url,
-			headers: headersFor(url),
+			certificate,
+			sha256,
 			buffer: new Uint8Array(digests ? patchBlockBytes : blockBytes),
 			now,
 			isOnline,
 			isPaced: patch !== undefined,
 			onPiece: (piece, total) => {
-				if (patch) return this.#apply(patch, piece);
+				if (patch) return patch.write(piece);
 				this.#write(piece, total);
 				return true;
 			},
@@ -174,16 +163,6 @@ export class Updater {
 		const { sha256, patchDecoder: decoder } = this.#options;
 		const onPiece = (piece: Uint8Array, total: number) => this.#write(piece, total);
 		return new Patch({ source, sha256, decoder, ...digests, onPiece });
-	}
-
-	/** Applies a block of the patch, over many turns. @returns whether the block is consumed */
-	#apply(patch: Patch, block: Uint8Array): boolean {
-		const { now } = this.#options;
-		this.#blockStartMs ??= now() - this.#flashMs;
-		if (!patch.write(block)) return false;
-		this.#patchMs += now() - this.#flashMs - this.#blockStartMs;
-		this.#blockStartMs = undefined;
-		return true;
 	}
 
 	/** Continues a download that waits for the gateway to be connected again. */
@@ -271,10 +250,8 @@ export class Updater {
 
 	#logTimes(fetchedAtMs: number): void {
 		const now = this.#options.now();
-		const network = fetchedAtMs - this.#startedAtMs - this.#flashMs - this.#patchMs;
 		const parts = [
-			`network ${seconds(network)}`,
-			...(this.#patchMs > 0 ? [`patch ${seconds(this.#patchMs)}`] : []),
+			`download ${seconds(fetchedAtMs - this.#startedAtMs - this.#flashMs)}`,
 			`erasing and writing flash ${seconds(this.#flashMs)}`,
 			`verification ${seconds(now - fetchedAtMs)}`,
 		];

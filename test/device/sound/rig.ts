@@ -4,21 +4,12 @@
  */
 
 import type { CommandRejection, Component } from "../../../device/component.js";
-import type {
-	AudioOutput,
-	AudioOutputOptions,
-	ButtonName,
-	Codec,
-	ResolveOptions,
-	Resolver,
-} from "../../../device/host.js";
-import { LookupTicket } from "../../../device/network/lookup.js";
+import type { AudioOutput, AudioOutputOptions, ButtonName, Codec } from "../../../device/host.js";
 import { Audio } from "../../../device/peripherals/audio.js";
 import { type ControlledPeripherals, Controls } from "../../../device/peripherals/controls.js";
 import type { Command, QuietHours } from "../../../device/protocol/messages.js";
 import { Results, type SoundUpdate } from "../../../device/sound/results.js";
 import { Sounds } from "../../../device/sound/sounds.js";
-import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
 import type { MemoryServer } from "../update/server.js";
 import Timer, { clock } from "../update/timer.js";
 
@@ -142,12 +133,6 @@ class ReadyCodec implements Codec {
 	close(): void {}
 }
 
-class InstantResolver implements Resolver {
-	resolve({ host, onResolved }: ResolveOptions): void {
-		onResolved(host, "10.0.0.1");
-	}
-}
-
 export interface RigOptions {
 	readonly server: MemoryServer;
 	/** Volume set by hand. */
@@ -199,13 +184,7 @@ export class Rig {
 		const currentFault = () => this.fault;
 		const codecs: ReadyCodec[] = [];
 		const outputs = this.#outputs;
-		const { reading } = this;
-		const io = class extends server.sockets {
-			override read(buffer: Uint8Array): number {
-				reading.add(buffer.byteLength);
-				return super.read(buffer);
-			}
-		};
+		server.onRead = (byteCount) => this.reading.add(byteCount);
 		this.audio = new Audio({
 			output: class extends Output {
 				readonly leadInMs = leadInMs;
@@ -237,11 +216,9 @@ export class Rig {
 			audio: this.audio,
 			results: new Results(memory),
 			bufferBytes,
-			connect: (_url, options) => new HttpClient(options, (socketOptions) => new io(socketOptions)),
-			createLookup: () => new LookupTicket(InstantResolver),
+			http: server.access(),
 			isUpdating: () => this.#isUpdating,
 			onActive: () => {},
-			headersFor: () => [],
 			now: () => clock.now,
 			send: onUpdate,
 			afterTurn: (action) => void Timer.set(action),

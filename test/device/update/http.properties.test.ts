@@ -5,10 +5,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseGatewayUrl } from "../../../device/network/gateway-url.js";
 import { readContentLength, readContentRange, readSha256 } from "../../../device/network/http-fields.js";
+import { evaluateResponse } from "../../../device/network/http-response.js";
 import { parseHttpUrl } from "../../../device/network/http-url.js";
 import { readAuthority } from "../../../device/update/authority.js";
 import { isBase64Of } from "../../../device/update/base64.js";
-import { evaluateResponse } from "../../../device/update/response.js";
 import { damaged, mutatedText, oddText } from "../../support/arbitraries.js";
 import { runs } from "../../support/property-runs.js";
 
@@ -193,7 +193,12 @@ const file = fc.option(
 	fc.record({ total: fc.nat(1000), etag: fc.constantFrom(undefined, '"a"'), isInParts: fc.boolean() }),
 	{ nil: undefined },
 );
-const asked = fc.record({ offset: fc.nat(200), byteLength: fc.integer({ min: 1, max: 100 }), file });
+const asked = fc.record({
+	what: fc.constant("file"),
+	offset: fc.nat(200),
+	byteLength: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.constant(Number.POSITIVE_INFINITY)),
+	file,
+});
 
 test("accepts a response only if it contains the requested bytes, and otherwise gives a reason", () => {
 	fc.assert(
@@ -233,7 +238,7 @@ test("accepts the requested part with its digest, whatever other fields the resp
 				["content-length", String(byteLength)],
 				["content-digest", `sha-512=:AAAA:, sha-256=:${sha256}:`],
 			]);
-			const verdict = evaluateResponse(206, fields, { offset, byteLength, file: undefined });
+			const verdict = evaluateResponse(206, fields, { what: "file", offset, byteLength, file: undefined });
 			assert.deepEqual(verdict, {
 				kind: "bytes",
 				file: { total, etag: undefined, isInParts: true },

@@ -4,19 +4,10 @@
  */
 
 import { createHash } from "node:crypto";
-import type {
-	Digest,
-	PatchDecoderPart,
-	ResolveOptions,
-	ResolverPart,
-	RunningImage,
-	UpdateSlot,
-} from "../../../device/host.js";
-import { LookupTicket } from "../../../device/network/lookup.js";
+import type { Digest, PatchDecoderPart, RunningImage, UpdateSlot } from "../../../device/host.js";
 import type { CommandOf } from "../../../device/protocol/messages.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
-import { HttpClient } from "../../../hosts/virtual/modules/http-client.js";
 import { type Boot, boot } from "../../../hosts/virtual/node/boot/boot-loader.js";
 import { flashFactoryImage, makeVirtualImage } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
@@ -91,26 +82,11 @@ export class Rig {
 
 	/** Begins an update from that server without advancing the clock. */
 	begin(server: MemoryServer): Updater {
-		const io = server.sockets;
-		const http = class extends HttpClient {
-			constructor(options: ConstructorParameters<typeof HttpClient>[0]) {
-				super(options, (socketOptions) => new io(socketOptions));
-			}
-		};
-		const {
-			onMessage,
-			lookUpMs = [],
-			releaseKeys = "",
-			signature,
-			patch,
-			securityVersion = 0,
-		} = this.#options;
+		const { onMessage, lookUpMs, releaseKeys = "", signature, patch, securityVersion = 0 } = this.#options;
 		const { flash, ota, before } = this;
 		const rig = this;
 		this.updater = new Updater({
-			network: { http, https: http },
-			certificate: undefined,
-			createLookup: () => new LookupTicket(resolverOf(lookUpMs)),
+			http: server.access(lookUpMs),
 			slot: class extends FlashSlot {
 				constructor() {
 					super(ota, before);
@@ -134,7 +110,6 @@ export class Rig {
 			releaseKeys,
 			now: () => clock.now,
 			isOnline: () => this.isOnline,
-			headersFor: () => [],
 			send: (message) => {
 				this.messages.push(message);
 				onMessage?.(message);
@@ -230,15 +205,6 @@ export function runUpdate(server: ServerOptions, options: RigOptions, prepare = 
 	prepare(rig);
 	const from = new MemoryServer(server);
 	return { rig, server: from, reason: rig.update(from) };
-}
-
-/** Resolver whose successive lookups take these times; further ones take none. */
-export function resolverOf(delaysMs: number[]): ResolverPart {
-	return class {
-		resolve({ host, onResolved }: ResolveOptions): void {
-			Timer.set(() => onResolved(host, "10.0.0.1"), delaysMs.shift() ?? 0);
-		}
-	};
 }
 
 export class NodeSha256 implements Digest {

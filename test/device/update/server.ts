@@ -4,7 +4,13 @@
  */
 
 import { createHash } from "node:crypto";
-import type { HttpSocket, HttpSocketOptions } from "../../../hosts/virtual/modules/http-client.js";
+import type { HttpClientOptions, ResolveOptions } from "../../../device/host.js";
+import type { HttpAccess } from "../../../device/network/http-connection.js";
+import {
+	HttpClient,
+	type HttpSocket,
+	type HttpSocketOptions,
+} from "../../../hosts/virtual/modules/http-client.js";
 import Timer from "./timer.js";
 
 /** Single fault at the byte with that number, counted from 0 over all connections. */
@@ -56,6 +62,8 @@ export class MemoryServer {
 	file: Buffer;
 	/** Whether connections fail. */
 	isDown = false;
+	/** Called before a client reads. */
+	onRead = (_byteCount: number) => {};
 	connections = 0;
 	readonly requests: AskedFor[] = [];
 	/** Bytes of firmware sent. */
@@ -110,16 +118,20 @@ export class MemoryServer {
 		else this.#open.delete(socket);
 	}
 
-	/** Socket class for HttpClient that connects to this server. */
-	get sockets(): new (
-		options: HttpSocketOptions,
-	) => HttpSocket {
+	/** Network of a device that reaches only this server. @param lookUpMs durations of successive lookups; further ones take no time */
+	access(lookUpMs: number[] = []): HttpAccess {
 		const server = this;
-		return class extends MemorySocket {
-			constructor(options: HttpSocketOptions) {
-				super(options, server);
+		const http = class extends HttpClient {
+			constructor(options: HttpClientOptions) {
+				super(options, (socketOptions) => new MemorySocket(socketOptions, server));
 			}
 		};
+		const dns = class {
+			resolve({ host, onResolved }: ResolveOptions): void {
+				Timer.set(() => onResolved(host, "10.0.0.1"), lookUpMs.shift() ?? 0);
+			}
+		};
+		return { network: { http, https: http, dns }, certificate: undefined, headersFor: () => [] };
 	}
 
 	/** @returns the bytes sent and how the connection ends */
@@ -213,6 +225,7 @@ class MemorySocket implements HttpSocket {
 
 	read(buffer: Uint8Array): number {
 		if (buffer.length > this.#received.length) throw new Error("nothing to read");
+		this.#server.onRead(buffer.length);
 		buffer.set(this.#received.subarray(0, buffer.length));
 		this.#received = this.#received.subarray(buffer.length);
 		return buffer.length;
