@@ -18,7 +18,7 @@ const uploadMs = 70_000;
 const otherFiles = 40;
 const heapGrowthBytes = 12 * 2 ** 20;
 
-/** @throws BrokenInvariant */
+/** @throws Error if an invariant is broken */
 export async function checkFinalState(world: World, heapBefore: number | undefined): Promise<void> {
 	const { gateway, places, monitors, ledger } = world;
 	await heal(world);

@@ -2,11 +2,6 @@
 
 import { appendFileSync } from "node:fs";
 
-/** Violation of an invariant. */
-export class BrokenInvariant extends Error {
-	override readonly name = "BrokenInvariant";
-}
-
 const linesShown = 25;
 
 export class Journal {
@@ -14,7 +9,7 @@ export class Journal {
 	readonly #lines: string[] = [];
 	readonly #counts = new Map<string, number>();
 	readonly #startedAt = performance.now();
-	#broken: BrokenInvariant | undefined;
+	#broken: Error | undefined;
 
 	/** @param file receives each line */
 	constructor(file: string) {
@@ -42,10 +37,10 @@ export class Journal {
 	break(sentence: string): void {
 		if (this.#broken) return;
 		this.note(`BROKEN: ${sentence}`);
-		this.#broken = new BrokenInvariant(sentence);
+		this.#broken = new Error(`broken invariant: ${sentence}`);
 	}
 
-	/** @throws BrokenInvariant */
+	/** @throws Error with the first broken invariant */
 	check(): void {
 		if (this.#broken) throw this.#broken;
 	}

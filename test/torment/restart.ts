@@ -46,7 +46,7 @@ export function drawRestart(random: Random, place: Place): Restart {
 	};
 }
 
-/** @throws BrokenInvariant if anything but the damaged file is lost */
+/** @throws Error if anything but the damaged file is lost */
 export function restart(world: World, action: Restart): Promise<void> {
 	const checked = goAndComeBack(world, action);
 	world.whenChecked = checked.catch(() => {});

@@ -142,7 +142,7 @@ export class World {
 	 * Waits until there is no problem.
 	 *
 	 * @param findProblem returns a description, or undefined
-	 * @throws BrokenInvariant if there is one after `ms` milliseconds
+	 * @throws Error if there is one after `ms` milliseconds
 	 */
 	async until(
 		findProblem: () => Promise<string | undefined> | string | undefined,

@@ -1,38 +1,54 @@
-/** One run: random faults from a seed, on one gateway and many devices. */
+/**
+ * Injects faults drawn from TEST_SEED into one gateway and 50 devices for half a minute, and checks all invariants
+ * throughout. The same seed produces the same faults in the same steps; their timing depends on the computer.
+ * TORMENT_MINUTES changes the duration; the round before a release takes 10.
+ */
 
-import { mkdir } from "node:fs/promises";
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { buildMachine } from "../../hosts/virtual/node/build.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { Random } from "../support/random.js";
+import { seed, seedNote } from "../support/seed.js";
 import { actions } from "./actions.js";
 import { checkFinalState } from "./final-check.js";
 import { Images } from "./images.js";
-import type { Journal } from "./journal.js";
+import { Journal } from "./journal.js";
 import { start } from "./restart.js";
 import { maxRollOuts } from "./rollouts.js";
 import { type Action, drawSchedule } from "./schedule.js";
 import { monitorCount, stepMs, World } from "./world.js";
 
-export interface TormentOptions {
-	readonly seed: number;
-	/** At least half a minute. */
-	readonly minutes: number;
-	/** Folder of this run alone. */
-	readonly folder: string;
-	readonly journal: Journal;
-}
-
+const minutes = Number(process.env.TORMENT_MINUTES || 0.5);
 /** Leaves time for the restarts and the final check. */
 const stepsAMinute = 90;
 const devices = 50;
 /** Time after a restart until all clients have reconnected. */
 const settleSteps = 12;
 
-/** @throws BrokenInvariant */
-export async function torment(options: TormentOptions): Promise<void> {
-	const { seed, minutes, folder, journal } = options;
+test("all invariants hold during minutes of random faults", async (t) => {
+	assert.ok(minutes >= 0.5, "TORMENT_MINUTES must be a number, 0.5 or more.");
+	t.diagnostic(seedNote);
+	const folder = await mkdtemp(join(tmpdir(), "torment-"));
+	const journal = new Journal(join(folder, "journal.log"));
+	try {
+		await torment(folder, journal);
+	} catch (error) {
+		t.diagnostic(
+			`Last steps:\n${journal.lastLines}\nKept: ${folder} (journal.log, gateway.log, data, releases)`,
+		);
+		throw error;
+	}
+	t.diagnostic(journal.summary);
+	await rm(folder, { recursive: true });
+});
+
+/** @throws Error if an invariant is broken */
+async function torment(folder: string, journal: Journal): Promise<void> {
 	const draw = new Random(seed);
 	const steps = Math.round(minutes * stepsAMinute);
 	const schedule = drawSchedule(draw.fork("schedule"), { steps, devices, monitors: monitorCount });
