@@ -3,11 +3,9 @@
 import Timer from "timer";
 
 /** Delays of the retries of a round. */
-const retryDelaysMs = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000] as const);
+const retryDelaysMs: readonly number[] = Object.freeze([1_000, 2_000, 4_000, 8_000, 16_000]);
 /** Delay between two rounds. */
 const roundDelayMs = 60_000;
-/** Consecutive orderly closes that are followed by a short delay. */
-const maxQuickReturns = 5;
 
 export interface BackoffOptions {
 	onRetry: () => void;
@@ -20,7 +18,6 @@ export class Backoff {
 	readonly #onRetry: () => void;
 	readonly #onExhausted: () => void;
 	#retries = 0;
-	#returns = 0;
 	#timer: Timer | undefined;
 	#delayMs = 0;
 
@@ -39,14 +36,6 @@ export class Backoff {
 			return;
 		}
 		this.#retries += 1;
-		this.#plan(delayMs / 2, delayMs);
-	}
-
-	/** The server closed the connection in order: retries after the first delay; from the sixth time in a row after 8 to 16 s. */
-	ended(): void {
-		if (this.isWaiting) return;
-		const delayMs = this.#returns < maxQuickReturns ? retryDelaysMs[0] : retryDelaysMs[4];
-		this.#returns += 1;
 		this.#plan(delayMs / 2, delayMs);
 	}
 
@@ -74,7 +63,6 @@ export class Backoff {
 	/** Starts a new round and cancels a pending retry. */
 	reset(): void {
 		this.#retries = 0;
-		this.#returns = 0;
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
 	}

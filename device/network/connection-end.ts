@@ -2,12 +2,11 @@
 
 /**
  * - `failed`: retries with a growing delay.
- * - `closed`: the gateway closed in order; retries soon.
  * - `busy`: the gateway specified the delay.
  * - `rejected`: someone must change the configuration.
  */
 export type ConnectionEnd =
-	| { readonly kind: "failed" | "closed" | "rejected"; readonly reason: string }
+	| { readonly kind: "failed" | "rejected"; readonly reason: string }
 	| {
 			readonly kind: "busy";
 			readonly reason: string;
@@ -17,8 +16,7 @@ export type ConnectionEnd =
 			readonly spreadMs: number;
 	  };
 
-/** RFC 6455, 7.4.1, and IANA's registry: normal closure, going away, service restart. */
-const orderlyCodes: readonly number[] = Object.freeze([1000, 1001, 1012]);
+/** Service restart, in IANA's registry of close codes. */
 const serviceRestart = 1012;
 /** Close code of this project's gateway. */
 const duplicateId = 4002;
@@ -58,11 +56,7 @@ export function endOfClose(code: number | undefined, text = ""): ConnectionEnd {
 			kind: "rejected",
 			reason: `the gateway rejected this device (${code}): another board has its id`,
 		};
-	const isOrderly = code !== undefined && orderlyCodes.includes(code);
-	return {
-		kind: isOrderly ? "closed" : "failed",
-		reason: `the gateway closed the connection with ${code ?? "no code"}`,
-	};
+	return failed(`the gateway closed the connection with ${code ?? "no code"}`);
 }
 
 /** @param retryAfterSeconds limited to 1 to 120; undefined: not specified */

@@ -126,8 +126,6 @@ export class Link {
 		switch (end.kind) {
 			case "failed":
 				return this.#backoff.failed();
-			case "closed":
-				return this.#backoff.ended();
 			case "busy":
 				return this.#backoff.pause(end.waitMs, end.spreadMs);
 			case "rejected":

@@ -23,7 +23,7 @@ function begin(t: TestContext, random: number) {
 		clock.runUntil(() => tries > before, 200_000);
 		return Math.round(clock.now - now) / 1000;
 	};
-	const after = (end: "failed" | "ended" | "rejected") => {
+	const after = (end: "failed" | "rejected") => {
 		backoff[end]();
 		return secondsUntilRetry();
 	};
@@ -40,15 +40,6 @@ test("delays are drawn from the upper half of 1, 2, 4, 8 and 16 s, then of a min
 		assert.deepEqual(delays, expected);
 		assert.equal(exhausted(), 1);
 	}
-});
-
-test("orderly closes delay by at most 1 s five times in a row, then more, and do not count as failures", (t) => {
-	const { backoff, after } = begin(t, 0);
-	const delays = Array.from({ length: 7 }, () => after("ended"));
-	assert.deepEqual(delays, [0.5, 0.5, 0.5, 0.5, 0.5, 8, 8]);
-	assert.deepEqual([after("failed"), after("failed")], [0.5, 1]);
-	backoff.reset();
-	assert.deepEqual([after("ended"), after("failed")], [0.5, 0.5]);
 });
 
 test("a pause lasts as long as requested plus its spread, and a rejection a minute", (t) => {
