@@ -91,7 +91,6 @@ class Device {
 
 	#plan(end: ConnectionEnd): void {
 		if (end.kind === "failed") this.#backoff.failed();
-		else if (end.kind === "closed") this.#backoff.ended();
 		else if (end.kind === "busy") this.#backoff.pause(end.waitMs, end.spreadMs);
 		else throw new Error(end.reason);
 	}

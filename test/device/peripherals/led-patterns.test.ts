@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
-	frameIntervalMs,
 	type LedState,
 	ledState,
 	lightFor,
@@ -101,14 +100,6 @@ describe("ring patterns", () => {
 		for (let brightness = 0.01; brightness <= 1; brightness += 0.01)
 			assert.ok(lightFor(brightness) > lightFor(brightness - 0.01), `not brighter at ${brightness}`);
 	});
-});
-
-test("a static pattern is not redrawn", () => {
-	for (const state of [ledState.off, ledState.wifiFailed, ledState.serverFailed])
-		assert.equal(frameIntervalMs(state), 0);
-	for (const state of [ledState.wifiConnecting, ledState.serverConnecting])
-		assert.equal(frameIntervalMs(state), 500);
-	for (const state of [ledState.connected, ledState.updating]) assert.equal(frameIntervalMs(state), 33);
 });
 
 test("presets and states have the names of the interface", () => {
