@@ -20,7 +20,6 @@ import { onButton, showLink, showWiFi } from "./rules.js";
 import { Settings } from "./settings.js";
 import { eraseSettings, SettingsTrial } from "./settings-trial.js";
 import { StartCount } from "./start-count.js";
-import { readState } from "./state-report.js";
 import { StateReporter } from "./state-reporter.js";
 import { Probation } from "./update/probation.js";
 
@@ -205,7 +204,7 @@ export class Firmware {
 	}
 
 	#createReporter({ wifi, link }: Gateway): StateReporter {
-		const parts = {
+		return new StateReporter({
 			deviceId: this.#deviceId,
 			model: this.#host.model,
 			system: this.#system,
@@ -214,14 +213,7 @@ export class Firmware {
 			link,
 			peripherals: this.#peripherals,
 			isSafeMode: this.#startCount.isSafeMode,
-		};
-		return new StateReporter({
-			read: () => readState(parts),
-			canSend: () => link.isDrained,
-			send: (report) => {
-				link.send(report);
-				this.#onReported();
-			},
+			onSent: () => this.#onReported(),
 		});
 	}
 

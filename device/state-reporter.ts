@@ -5,15 +5,13 @@
 
 import Timer from "timer";
 import type { CommandOutcome, Component } from "./component.js";
-import type { Command, CompleteReport } from "./protocol/messages.js";
+import type { Command } from "./protocol/messages.js";
+import { type ReportSources, readState } from "./state-report.js";
 
 const periodMs = 5_000;
 
-export interface StateReporterOptions {
-	readonly read: () => CompleteReport;
-	/** Whether a message would be sent immediately. */
-	readonly canSend: () => boolean;
-	readonly send: (report: CompleteReport) => void;
+export interface StateReporterOptions extends ReportSources {
+	readonly onSent: () => void;
 }
 
 export class StateReporter implements Component {
@@ -63,9 +61,11 @@ export class StateReporter implements Component {
 
 	/** Sends the report if one is due and it can be sent immediately. */
 	flush(): void {
-		if (!this.#isDue || !this.#options.canSend()) return;
+		const { link, onSent } = this.#options;
+		if (!this.#isDue || !link.isDrained) return;
 		this.#isDue = false;
 		this.hasReported = true;
-		this.#options.send(this.#options.read());
+		link.send(readState(this.#options));
+		onSent();
 	}
 }
