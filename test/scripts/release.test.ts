@@ -221,7 +221,7 @@ describe("patches of a release", () => {
 				const from = earlier?.images.find((image) => image.model === model);
 				assert.equal(patch.from, from?.sha256);
 				const running = await readFile(onDisk(folder, from?.path ?? ""));
-				const made = applyPatch(bytes, running, patch.from, sha256);
+				const made = applyPatch({ patch: bytes, running, from: patch.from, to: sha256 });
 				assert.ok(made.equals(await readFile(onDisk(folder, path))), patch.path);
 			}
 		}

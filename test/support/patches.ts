@@ -1,33 +1,56 @@
 /** Random and damaged firmware and patches, and patch application as on a device. */
 
-import { createHash } from "node:crypto";
+import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Patch } from "../../device/update/patch.js";
+import { NodeSha256 } from "./bytes.js";
 
-/** @param patch 76 bytes or more @returns the new firmware @throws Error with the reason of a failure */
-export function applyPatch(patch: Uint8Array, running: Uint8Array, from: string, to: string): Buffer {
-	const pieces: Buffer[] = [];
+export interface PatchUse {
+	readonly patch: Uint8Array;
+	readonly running: Uint8Array;
+	/** SHA-256 in hex of the source and the result. */
+	readonly from: string;
+	readonly to: string;
+	/** Length of the pieces in which the patch arrives. */
+	readonly pieceBytes?: number;
+}
+
+/**
+ * Applies a patch like a device. Checks that any patch reads only the running firmware, produces pieces of at most 4 KiB
+ * and no more than it announces, and ends.
+ * @returns the new firmware @throws Error with the reason of a failure
+ */
+export function applyPatch({ patch, running, from, to, pieceBytes = 4096 }: PatchUse): Buffer {
+	const made: Buffer[] = [];
+	let madeBytes = 0;
 	const device = new Patch({
 		source: {
 			byteLength: running.byteLength,
-			read: (buffer, offset) => buffer.set(running.subarray(offset, offset + buffer.byteLength)),
+			read(buffer, offset) {
+				assert.ok(offset >= 0 && offset + buffer.byteLength <= running.byteLength, "reads outside");
+				buffer.set(running.subarray(offset, offset + buffer.byteLength));
+			},
 		},
-		sha256: class {
-			readonly #hash = createHash("sha256");
-			write(bytes: Uint8Array): void {
-				this.#hash.update(bytes);
-			}
-			close(): ArrayBuffer {
-				return Uint8Array.from(this.#hash.digest()).buffer;
-			}
-		},
+		sha256: NodeSha256,
 		from,
 		to,
-		onPiece: (piece) => void pieces.push(Buffer.from(piece)),
+		onPiece: (piece, total) => {
+			made.push(Buffer.from(piece));
+			madeBytes += piece.byteLength;
+			assert.ok(piece.byteLength <= 4096, `${piece.byteLength} bytes at once`);
+			assert.ok(madeBytes <= total, `${madeBytes} of ${total} bytes`);
+		},
 	});
-	while (!device.write(patch));
+	const maxSteps = running.byteLength + patch.byteLength * 2 + 2 ** 20;
+	let steps = 0;
+	for (let at = 0; at < patch.byteLength; ) {
+		// The first piece includes the whole header.
+		const piece = patch.subarray(at, at + (at === 0 ? Math.max(pieceBytes, 76) : pieceBytes));
+		while (!device.write(piece)) assert.ok(++steps < maxSteps, "no end");
+		at += piece.byteLength;
+	}
 	device.end();
-	return Buffer.concat(pieces);
+	return Buffer.concat(made);
 }
 
 /** Recurring parts, so that patches find matches. */

@@ -6,7 +6,7 @@ import { onEnd } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
 import { listen } from "../../support/ports.js";
 import { dark, orange, red, ringOf } from "../../support/ring.js";
-import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
+import { powerOn } from "../../support/scripted-gateway.js";
 import { nextConnection, pass, passUntilTrue, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 /** Starts a TCP server that counts its connections and passes each to the test. */
@@ -33,7 +33,7 @@ describe("unreachable gateway", () => {
 		const gateway = await runCountingServer(t, (socket) => socket.destroy());
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
 		await pass(device, 0);
-		await settled(() => gateway.connections() === 1);
+		await waitUntil(() => gateway.connections() === 1);
 		await pass(device, 32_000);
 		assert.equal(gateway.connections(), 6, "the first attempt and five retries");
 		assert.equal(ringOf(device), orange, "orange does not flash");
@@ -44,7 +44,7 @@ describe("unreachable gateway", () => {
 	test("times out after 20 s when it accepts the connection and sends no response", async (t) => {
 		const gateway = await runCountingServer(t, () => {});
 		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		await settled(() => gateway.connections() === 1);
+		await waitUntil(() => gateway.connections() === 1);
 		await pass(device, 19_999);
 		assert.equal(gateway.connections(), 1);
 		await pass(device, 1001);
@@ -59,7 +59,7 @@ describe("unreachable gateway", () => {
 		]) {
 			const gateway = await runCountingServer(t, (socket) => socket.on("data", () => socket.end(answer)));
 			const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-			await settled(() => gateway.connections() === 1);
+			await waitUntil(() => gateway.connections() === 1);
 			await passUntilTrue(device, 1000, () => gateway.connections() !== 1);
 			assert.equal(gateway.connections(), 2, answer);
 			await device.close();
@@ -97,42 +97,18 @@ describe("gateway that stays connected", () => {
 	});
 });
 
-describe("unstable access point", () => {
-	test("flashes the ring red, then solid red after five retries, then shows the gateway's state", async (t) => {
-		const gateway = await runScriptedGateway(t);
-		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		const first = await gateway.connection();
-		await first.next("state_report");
-		device.board.accessPoints = [];
-		await first.closed;
-		await pass(device, 0);
-		assert.equal(ringOf(device), red);
-		await pass(device, 500);
-		assert.equal(ringOf(device), dark, "flashing");
-		await pass(device, 32_000);
-		for (let look = 0; look < 5; look++) {
-			assert.equal(ringOf(device), red, "solid");
-			await pass(device, 250);
-		}
-		device.board.accessPoints = [{ ssid: "virtual", rssi: -70 }];
-		const { network, peripherals } = (await nextConnection(device, gateway)).report;
-		assert.equal(network.wifi_rssi, -70);
-		assert.equal(peripherals.led_ring.state_id, 5);
-	});
-
-	test("stops attempts to reach the gateway while it is away", async (t) => {
-		const gateway = await runCountingServer(t, (socket) => socket.destroy());
-		const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
-		await settled(() => gateway.connections() === 1);
-		// All retries are used up, and the next round is scheduled.
-		await pass(device, 32_000);
-		device.board.accessPoints = [];
-		for (let look = 0; look < 70; look++) {
-			await pass(device, 1000);
-			assert.ok([red, dark].includes(ringOf(device)), `no Wi-Fi, in second ${look}`);
-		}
-		assert.equal(gateway.connections(), 6);
-	});
+test("stops attempts to reach the gateway while the access point is away", async (t) => {
+	const gateway = await runCountingServer(t, (socket) => socket.destroy());
+	const device = await powerOn(t, gateway, "DEV-1", { clock: "virtual" });
+	await waitUntil(() => gateway.connections() === 1);
+	// All retries are used up, and the next round is scheduled.
+	await pass(device, 32_000);
+	device.board.accessPoints = [];
+	for (let look = 0; look < 70; look++) {
+		await pass(device, 1000);
+		assert.ok([red, dark].includes(ringOf(device)), `no Wi-Fi, in second ${look}`);
+	}
+	assert.equal(gateway.connections(), 6);
 });
 
 describe("heartbeat", () => {
@@ -159,8 +135,3 @@ describe("heartbeat", () => {
 		assert.ok(pings >= 39 && pings <= 40, `${pings} pings in ten minutes`);
 	});
 });
-
-/** Lets real sockets work until `isTrue` returns true. */
-async function settled(isTrue: () => boolean): Promise<void> {
-	await waitUntil(isTrue);
-}

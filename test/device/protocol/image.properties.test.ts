@@ -171,7 +171,13 @@ interface Found {
 function scan(file: Uint8Array, sizes: readonly number[]): Found {
 	const scanner = new ImageScanner({ verifiesChecksum: true });
 	let problem: string | undefined;
-	for (const piece of inChunks(file, sizes)) problem = scanner.write(piece);
+	const estimates: number[] = [];
+	for (const piece of inChunks(file, sizes)) {
+		problem = scanner.write(piece);
+		estimates.push(scanner.minimumBytes);
+	}
+	const sorted = [...estimates].sort((a, b) => a - b);
+	assert.deepEqual(estimates, sorted, "lower bounds");
 	const { contentBytes, minimumBytes } = scanner;
 	if (problem !== undefined) return { problem, contentBytes, byteLength: undefined };
 	const isWhole = file.length >= minimumBytes;

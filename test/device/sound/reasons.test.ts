@@ -8,6 +8,7 @@ import { assertSameBytes } from "../../support/bytes.js";
 import { bytesPerSecond, chunk, noise, wav } from "../../support/sounds.js";
 import { head, MemoryServer, type RawAnswer, type ServerOptions } from "../update/server.js";
 import { clock } from "../update/timer.js";
+import { chimeLevel, chimeSamples } from "./resource.js";
 import { type OutputFault, Rig, type RigOptions } from "./rig.js";
 
 /** Starts a player with sounds of 4 s. */
@@ -167,6 +168,28 @@ test("plays a sound from its first sample after the output's initial silence, an
 	clock.pass(5_000);
 	const last = updates.at(-1);
 	assert.deepEqual([last?.state, last?.heard_ms, last?.underruns], ["played", 2_000, 0]);
+});
+
+test("plays the chime at its own volume, then 0.3 s of silence, then the sound at the sound's volume", () => {
+	const samples = noise(bytesPerSecond);
+	const { rig, play, lastOf } = start({ file: wav(samples) });
+	play({ priority: "normal", volume: 80, chime: "attention", chime_volume: 30 });
+	const chimeBytes = 2 * chimeSamples;
+	const silence = Buffer.alloc(0.3 * bytesPerSecond);
+	const volumes = new Set<string>();
+	while (lastOf("a")?.state !== "played") {
+		const { heardBytes, report } = rig.audio;
+		const part = heardBytes < chimeBytes ? "chime" : heardBytes < chimeBytes + silence.length ? "" : "sound";
+		if (report.player_state === "playing" && part)
+			volumes.add(`${part}: ${report.volume}, ${rig.codec.volume}`);
+		clock.pass(10);
+	}
+	assert.deepEqual([...volumes], ["chime: 30, 30", "sound: 80, 80"]);
+	assert.equal(lastOf("a")?.heard_ms, 1_000, "of the sound alone");
+	assert.deepEqual([rig.audio.report.volume, rig.codec.volume], [50, 50]);
+	const chime = Buffer.from(new Int16Array(chimeSamples).fill(chimeLevel).buffer);
+	const all = Buffer.concat([chime, silence, samples]);
+	assertSameBytes(Buffer.concat(rig.output?.written ?? []).subarray(0, all.length), all);
 });
 
 const faults: readonly OutputFault[] = [

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Digest, PatchDecoderPart, RunningImage, UpdateSlot } from "../../../device/host.js";
+import type { PatchDecoderPart, RunningImage, UpdateSlot } from "../../../device/host.js";
 import type { CommandOf } from "../../../device/protocol/messages.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
@@ -13,6 +13,7 @@ import { flashFactoryImage, makeVirtualImage } from "../../../hosts/virtual/node
 import { Flash, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
 import { Ota } from "../../../hosts/virtual/node/boot/ota.js";
 import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.js";
+import { NodeSha256 } from "../../support/bytes.js";
 import { MemoryServer, type ServerOptions } from "./server.js";
 import Timer, { clock } from "./timer.js";
 
@@ -205,16 +206,4 @@ export function runUpdate(server: ServerOptions, options: RigOptions, prepare = 
 	prepare(rig);
 	const from = new MemoryServer(server);
 	return { rig, server: from, reason: rig.update(from) };
-}
-
-export class NodeSha256 implements Digest {
-	readonly #hash = createHash("sha256");
-
-	write(bytes: Uint8Array): void {
-		this.#hash.update(bytes);
-	}
-
-	close(): ArrayBuffer {
-		return Uint8Array.from(this.#hash.digest()).buffer;
-	}
 }
