@@ -36,38 +36,27 @@ export function readReleaseKeys(text: string): readonly PublicKey[] {
 export const wrongSignature =
 	"The firmware's signature is invalid: it was made with a key that this device does not know, or for another image.";
 
-/** Signature of an update. Its encoding is checked at the start of the update, the image at the end. */
-export class SignatureCheck {
-	readonly #keys: readonly PublicKey[];
-	readonly #signature: Signature;
-
-	private constructor(keys: readonly PublicKey[], signature: Signature) {
-		this.#keys = keys;
-		this.#signature = signature;
-	}
-
-	/**
-	 * @param releaseKeys see `readReleaseKeys` @param signature of `start_ota`
-	 * @returns undefined if no key is compiled in, so that any firmware is accepted
-	 * @throws Error whose message is the reason for `ota_error`
-	 */
-	static begin(releaseKeys: string, signature: string | undefined): SignatureCheck | undefined {
-		const keys = readReleaseKeys(releaseKeys);
-		if (keys.length === 0) return undefined;
-		if (signature === undefined)
-			throw new Error(
-				"The firmware is not signed, and this device requires a signature; release it with --key, or upload it with its signature.",
-			);
-		const numbers = readSignature(signature);
-		if (!numbers)
-			throw new Error(
-				"The firmware's signature is malformed; it must be ECDSA P-256: base64 of r and s, each above 0 and below the curve's order.",
-			);
-		return new SignatureCheck(keys, numbers);
-	}
-
-	/** @param sha256 of the image in flash, whose own header determines its end */
-	verify(sha256: ArrayBuffer): Verification {
-		return new Verification(this.#keys, sha256, this.#signature);
-	}
+/**
+ * Reads the signature of an update.
+ * @param releaseKeys see `readReleaseKeys` @param signature of `start_ota`
+ * @returns a function that begins the verification of the image's SHA-256; undefined if no key is compiled in, so that any
+ * firmware is accepted
+ * @throws Error whose message is the reason for `ota_error`
+ */
+export function readUpdateSignature(
+	releaseKeys: string,
+	signature: string | undefined,
+): ((sha256: ArrayBuffer) => Verification) | undefined {
+	const keys = readReleaseKeys(releaseKeys);
+	if (keys.length === 0) return undefined;
+	if (signature === undefined)
+		throw new Error(
+			"The firmware is not signed, and this device requires a signature; release it with --key, or upload it with its signature.",
+		);
+	const numbers = readSignature(signature);
+	if (!numbers)
+		throw new Error(
+			"The firmware's signature is malformed; it must be ECDSA P-256: base64 of r and s, each above 0 and below the curve's order.",
+		);
+	return (sha256) => new Verification(keys, sha256, numbers);
 }

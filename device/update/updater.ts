@@ -14,8 +14,9 @@ import type { Model } from "../protocol/schema.js";
 import { readAuthority } from "./authority.js";
 import { Download } from "./download.js";
 import { ImageCheck } from "./image-check.js";
+import type { Verification } from "./p256.js";
 import { Patch } from "./patch.js";
-import { SignatureCheck, wrongSignature } from "./signature.js";
+import { readUpdateSignature, wrongSignature } from "./signature.js";
 
 const blockBytes = 16 * 1024;
 /** Smaller, since applying a patch takes memory as well. */
@@ -65,8 +66,8 @@ export class Updater {
 	#isActivating = false;
 	#slot: UpdateSlot | undefined;
 	#image: ImageCheck | undefined;
-	/** Undefined: any firmware is accepted. */
-	#signature: SignatureCheck | undefined;
+	/** Begins the verification of the signature; undefined: any firmware is accepted. */
+	#beginVerification: ((sha256: ArrayBuffer) => Verification) | undefined;
 	#written = 0;
 	#total = 0;
 	#reportedAtMs: number | undefined;
@@ -92,7 +93,7 @@ export class Updater {
 		this.#stopReason = undefined;
 		this.#flashMs = 0;
 		try {
-			this.#signature = SignatureCheck.begin(releaseKeys, signature);
+			this.#beginVerification = readUpdateSignature(releaseKeys, signature);
 			const address = parseHttpUrl(url, "firmware");
 			const certificate = cert_pem === undefined ? undefined : readAuthority(cert_pem);
 			const fetchWhole = () => this.#fetch(address, certificate);
@@ -128,7 +129,7 @@ export class Updater {
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
-		this.#image = new ImageCheck(this.#options, this.#signature && new sha256({}));
+		this.#image = new ImageCheck(this.#options, this.#beginVerification && new sha256({}));
 		const patch = digests && this.#createPatch(digests);
 		this.#download = new Download({
 			http,
@@ -220,7 +221,7 @@ export class Updater {
 		this.#reportProgress();
 		const fetchedAtMs = this.#options.now();
 		const sha256 = this.#image?.end();
-		const verification = sha256 && this.#signature?.verify(sha256);
+		const verification = sha256 && this.#beginVerification?.(sha256);
 		if (!verification) return this.#activate(fetchedAtMs);
 		const next = () => {
 			const isSigned = verification.next();

@@ -9,7 +9,7 @@ import { finish, isScalar, isSignedBy } from "../../../device/update/p256.js";
 import {
 	readReleaseKeys,
 	readSignature,
-	SignatureCheck,
+	readUpdateSignature,
 	wrongSignature,
 } from "../../../device/update/signature.js";
 import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
@@ -194,12 +194,12 @@ describe("device", () => {
 			`${key.text},${key.text},${key.text}`,
 			key.text.toUpperCase(),
 		])
-			assert.throws(() => SignatureCheck.begin(text, key.sign(image)), /invalid release keys/);
+			assert.throws(() => readUpdateSignature(text, key.sign(image)), /invalid release keys/);
 	});
 });
 
 /** @throws Error with the message of the device */
 function problemOf(keys: string, signature: string | undefined, hash: ArrayBuffer): string | undefined {
-	const check = SignatureCheck.begin(keys, signature);
-	return check && !finish(check.verify(hash)) ? wrongSignature : undefined;
+	const begin = readUpdateSignature(keys, signature);
+	return begin && !finish(begin(hash)) ? wrongSignature : undefined;
 }

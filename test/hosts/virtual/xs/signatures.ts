@@ -3,7 +3,7 @@
 import Time from "time";
 import Channel from "virtual/channel";
 import { finish } from "../../../../device/update/p256.js";
-import { SignatureCheck, wrongSignature } from "../../../../device/update/signature.js";
+import { readUpdateSignature, wrongSignature } from "../../../../device/update/signature.js";
 
 export default function main(): void {
 	/** @param request keys and signature, with a space between @param payload the SHA-256 */
@@ -17,8 +17,8 @@ export default function main(): void {
 
 function check(keys: string, signature: string | undefined, sha256: ArrayBuffer): string | undefined {
 	try {
-		const check = SignatureCheck.begin(keys, signature);
-		return check && !finish(check.verify(sha256)) ? wrongSignature : undefined;
+		const begin = readUpdateSignature(keys, signature);
+		return begin && !finish(begin(sha256)) ? wrongSignature : undefined;
 	} catch (error) {
 		return error instanceof Error ? error.message : String(error);
 	}
