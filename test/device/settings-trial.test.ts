@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import {
 	type ChangedSettings,
 	type InstalledSetting,
@@ -249,10 +250,10 @@ function runWithCut(
 		}
 		const { used } = bench;
 		assert.ok(
-			[previous, afterwards].some((values) => isSame(values, used)),
+			[previous, afterwards].some((values) => isDeepStrictEqual(values, used)),
 			`mixed settings: ${JSON.stringify(used)}`,
 		);
-		const isReached = isRight || isSame(previous, used);
+		const isReached = isRight || isDeepStrictEqual(previous, used);
 		if (isCut(bench, () => (isReached ? bench.report() : clock.pass(120_000)))) {
 			wasCut = true;
 			continue;
@@ -265,7 +266,7 @@ function runWithCut(
 		bench.flash.powerOn();
 		const result = bench.sent.at(-1);
 		if (result !== undefined)
-			assert.deepEqual(bench.used, isSame(result, { outcome: "kept" }) ? afterwards : previous);
+			assert.deepEqual(bench.used, isDeepStrictEqual(result, { outcome: "kept" }) ? afterwards : previous);
 		assert.equal(bench.store.read("volume"), "7");
 		// The device accepts further settings, which replace no others.
 		const expected = { ...bench.used, token: "third-token" };
@@ -279,15 +280,6 @@ function runWithCut(
 		return wasCut ? starts : undefined;
 	}
 	throw new Error("the trial does not end");
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-	try {
-		assert.deepEqual(a, b);
-		return true;
-	} catch {
-		return false;
-	}
 }
 
 for (const [name, trial] of [

@@ -11,7 +11,6 @@ import {
 } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
-import { buildFirmware } from "../../../hosts/virtual/node/firmware.js";
 import { chimePath, makeChime } from "../../../scripts/assets/chimes.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { powerOnInVirtualTime } from "../../support/virtual-time.js";
@@ -60,39 +59,6 @@ for (const chime of chimes)
 		await pass(40);
 		assert.equal(board.isSounding, false);
 	});
-
-test("resumes a paused chime where it stopped", async (t) => {
-	const { device, pass, connection } = await powerOnInVirtualTime(t, "DEV-1");
-	const { board } = device;
-	const press = async () => {
-		board.setButton("play", true);
-		await pass(20);
-		board.setButton("play", false);
-		await pass(20);
-	};
-	await press();
-	await pass(160);
-	await press();
-	const paused = await connection.next(
-		"state_report",
-		({ peripherals }) => peripherals.audio.player_state === "paused",
-	);
-	assert.equal(paused.peripherals.audio.current_track, "file:///chimes/startup");
-	await pass(10_000);
-	assert.equal(board.isSounding, false);
-	board.sound.length = 0;
-	await press();
-	// Played for 20 + 160 + 20 ms before the second press was debounced.
-	const heard = 200 * 32;
-	const rest = samplesOf("startup").subarray(heard);
-	assertSameBytes(Buffer.concat(board.sound).subarray(0, rest.length), rest);
-	await pass(msOf("startup") - 200 - 20);
-	const idle = await connection.next(
-		"state_report",
-		({ peripherals }) => peripherals.audio.player_state === "idle",
-	);
-	assert.equal(idle.peripherals.audio.current_track, "none");
-});
 
 test("plays a chime in full that starts while another one fades out", async (t) => {
 	const { device, pass, command } = await powerOnInVirtualTime(t, "DEV-1");
@@ -145,23 +111,6 @@ test("stays muted after a power cut, and unmutes to the previous volume", async 
 	device.board.setButton("mute", true);
 	await pass(20);
 	assert.deepEqual(stateOf(await again.query()), [30, false, undefined]);
-});
-
-test("ends a chime immediately that cannot be played, without side effects", async (t) => {
-	const program = await buildFirmware({
-		"peripherals/chimes": "test/hosts/virtual/xs/firmware/no-chimes.ts",
-	});
-	let trace = "";
-	const onTrace = (text: string) => {
-		trace += text;
-	};
-	const { device, connection, command } = await powerOnInVirtualTime(t, "DEV-1", { program, onTrace });
-	connection.send({ command: "play_audio", value: "startup" });
-	const { peripherals } = await connection.query();
-	assert.deepEqual([peripherals.audio.player_state, peripherals.audio.current_track], ["idle", "none"]);
-	assert.match(trace, /audio: Error: there are no chimes/);
-	assert.equal(device.board.isSounding, false);
-	await command({ command: "set_volume", value: 8 }, ({ audio }) => audio.volume === 8);
 });
 
 test("sets the codec up within 5 s after it responds again", async (t) => {

@@ -3,6 +3,7 @@
  * stall, lose, double or flip a byte, and any response may be replaced.
  */
 
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { HttpClientOptions, ResolveOptions } from "../../../device/host.js";
 import type { HttpAccess } from "../../../device/network/http-connection.js";
@@ -128,6 +129,7 @@ export class MemoryServer {
 		};
 		const dns = class {
 			resolve({ host, onResolved }: ResolveOptions): void {
+				assert.doesNotMatch(host, /:/, "without the port of the Host header");
 				Timer.set(() => onResolved(host, "10.0.0.1"), lookUpMs.shift() ?? 0);
 			}
 		};
