@@ -105,7 +105,7 @@ function update(world: World, { monitor, place: { record }, random }: Chosen): v
 		world.journal.note(`update of ${deviceId} to ${version}: ${code}`);
 		world.journal.count(`update: ${code}`);
 		if (code !== "ack") return;
-		accepted.push({ version: isUpload ? undefined : version });
+		accepted.push(isUpload ? undefined : version);
 		if (accepted === record.accepted) record.isKept = true;
 	});
 }

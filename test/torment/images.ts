@@ -1,10 +1,10 @@
 /** Firmware of a run: releases and uploads, identified by digest, so that any other bytes are detected. */
 
 import { type Model, models } from "../../device/protocol/schema.js";
-import { encodeImage } from "../../hosts/virtual/node/boot/encode-image.js";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { addRelease } from "../../scripts/release/folder.js";
 import { sha256Of } from "../support/bytes.js";
+import { makeImage } from "../support/images.js";
 
 export const firstVersion = "1.0.0";
 /** Major version of uploads only. */
@@ -54,15 +54,8 @@ export class Images {
 	}
 
 	make(version: string, model: Model): Image {
-		const content = Buffer.alloc(imageBytes, `${model} ${version} `);
-		const bytes = encodeImage({
-			chip: "esp32s3",
-			model,
-			version,
-			project: "torment",
-			idfVersion: "v6.0",
-			segments: [content],
-		});
+		const segments = [Buffer.alloc(imageBytes, `${model} ${version} `)];
+		const bytes = makeImage({ model, version, segments });
 		const image = { version, model, bytes };
 		this.#bySha256.set(sha256Of(bytes), image);
 		return image;

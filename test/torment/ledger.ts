@@ -13,12 +13,6 @@ import type { Journal } from "./journal.js";
 /** The gateway's timeout for an update without messages. */
 export const silenceMs = 5 * 60_000;
 
-/** Update acknowledged by the gateway. */
-interface Accepted {
-	/** undefined: the upload at that time. */
-	readonly version: string | undefined;
-}
-
 export class DeviceRecord {
 	readonly deviceId: string;
 	readonly model: Model;
@@ -27,8 +21,11 @@ export class DeviceRecord {
 	readonly rolledBack = new Set<string>();
 	/** Number of releases to which it was updated. */
 	releases = 0;
-	/** Updates since the gateway was last requested to forget the device, in order. */
-	accepted: Accepted[] = [];
+	/**
+	 * Versions of the updates acknowledged since the gateway was last requested to forget the device, in order; undefined:
+	 * the upload at that time.
+	 */
+	accepted: (string | undefined)[] = [];
 	/** Whether the gateway has acknowledged something that must be on disk. */
 	isKept = false;
 	/** Whether the gateway has confirmed that it forgot the device, which has not connected since. */
@@ -109,20 +106,14 @@ export class Ledger {
 		for (const update of updates) this.#checkUpdate(record, update);
 		// Their order is insignificant: an update that is rolled back late becomes the latest again.
 		const left = [...updates];
-		for (const { version } of record.accepted.slice(-updatesKept).reverse()) {
+		for (const version of record.accepted.slice(-updatesKept).reverse()) {
 			const at = left.findLastIndex((update) => isFor(update, version));
 			if (at >= 0) left.splice(at, 1);
-			else if (updates.length < updatesKept) return this.#reportLost(record, version, updates);
+			else if (updates.length < updatesKept)
+				return this.#journal.break(
+					`${record.deviceId}: the accepted update to ${version ?? "the upload"} is lost; the gateway knows of ${JSON.stringify(updates)}`,
+				);
 		}
-	}
-
-	#reportLost(
-		{ deviceId }: DeviceRecord,
-		version: string | undefined,
-		updates: readonly ReportedUpdate[],
-	): void {
-		const said = `the gateway knows of ${JSON.stringify(updates)}`;
-		this.#journal.break(`${deviceId}: the accepted update to ${version ?? "the upload"} is lost; ${said}`);
 	}
 
 	#checkUpdate({ deviceId, ran, rolledBack, askedAt }: DeviceRecord, update: ReportedUpdate): void {
