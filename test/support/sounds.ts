@@ -1,10 +1,10 @@
 /** WAV files and a server for them. */
 
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import type { Board } from "../../hosts/virtual/node/board.js";
 import { listen } from "./ports.js";
+import { sendRange } from "./ranges.js";
 
 export const bytesPerSecond = 32_000;
 
@@ -69,59 +69,24 @@ export function chunk(name: string, body: Uint8Array): Buffer {
 	return Buffer.concat([head, body, Buffer.alloc(body.length & 1)]);
 }
 
-export interface SoundServerOptions {
-	readonly file: Buffer;
-	/** @returns whether it has responded */
-	readonly answer?: (response: ServerResponse, headers: IncomingHttpHeaders) => boolean;
-}
-
-export class SoundServer {
-	/** Headers of the requests. */
-	readonly requests: IncomingHttpHeaders[] = [];
-	#port = 0;
-	readonly #options: SoundServerOptions;
-	readonly #sockets = new Set<Socket>();
-
-	static async run(t: TestContext, options: SoundServerOptions): Promise<SoundServer> {
-		const server = new SoundServer(options);
-		const http = createServer((request, response) => server.#answer(request.headers, response));
-		http.on("connection", (socket) => {
-			server.#sockets.add(socket);
-			socket.on("close", () => server.#sockets.delete(socket));
+/** Serves a sound. @returns its address, and the numbers of requests and of open connections so far */
+export async function serveSound(t: TestContext, file: Buffer) {
+	const sound = { url: "", requests: 0, connections: 0 };
+	const server = createServer((request, response) => {
+		sound.requests += 1;
+		response.setHeader("ETag", '"the-sound"');
+		// Servers close once all has been sent, while the device still plays and reads.
+		response.setHeader("Connection", "close");
+		sendRange(request, response, file);
+	});
+	server.on("connection", (socket) => {
+		sound.connections += 1;
+		socket.on("close", () => {
+			sound.connections -= 1;
 		});
-		server.#port = await listen(t, http);
-		return server;
-	}
-
-	private constructor(options: SoundServerOptions) {
-		this.#options = options;
-	}
-
-	get url(): string {
-		return `http://127.0.0.1:${this.#port}/sound.wav`;
-	}
-
-	get connections(): number {
-		return this.#sockets.size;
-	}
-
-	#answer(headers: IncomingHttpHeaders, response: ServerResponse): void {
-		this.requests.push(headers);
-		const { file, answer } = this.#options;
-		if (answer?.(response, headers)) return;
-		const from = /^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1];
-		const first = Number(from ?? 0);
-		const bytes = file.subarray(first);
-		response.writeHead(from === undefined ? 200 : 206, {
-			"Content-Type": "audio/wav",
-			"Content-Length": bytes.length,
-			ETag: '"the-sound"',
-			// Servers close once all has been sent, while the device still plays and reads.
-			Connection: "close",
-			...(from !== undefined && { "Content-Range": `bytes ${first}-${file.length - 1}/${file.length}` }),
-		});
-		response.end(bytes);
-	}
+	});
+	sound.url = `http://127.0.0.1:${await listen(t, server)}/sound.wav`;
+	return sound;
 }
 
 /** Captures a board's output. @returns the samples so far */

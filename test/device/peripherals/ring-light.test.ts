@@ -1,10 +1,12 @@
 /** Overlays on the ring: volume, playing sound, `set_light` and ambient brightness. */
 
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import type { VirtualDevice } from "../../../hosts/virtual/node/virtual-device.js";
+import { listen } from "../../support/ports.js";
 import { allPixels, pixelsOf, ringOf } from "../../support/ring.js";
-import { bytesPerSecond, noise, SoundServer, wav } from "../../support/sounds.js";
+import { bytesPerSecond, noise, serveSound, wav } from "../../support/sounds.js";
 import { passUntil, powerOnInVirtualTime } from "../../support/virtual-time.js";
 
 const litOf = (device: VirtualDevice) => pixelsOf(device).filter((pixel) => pixel !== "000000").length;
@@ -111,19 +113,19 @@ test("draws light effects: progress is an arc, blink is dark half of each second
 });
 
 test("shows an update above a light, even if the ring showed the update state before", async (t) => {
-	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
+	const silent = `http://127.0.0.1:${await listen(t, createServer())}/firmware.bin`;
 	const { device, connection, command, pass } = await powerOnDark(t, "DEV-1");
 	await command({ command: "set_led", value: "updating" }, ({ led_ring }) => led_ring.state_id === 6);
 	await command({ command: "set_light", value: { color: "#ff0000" } }, ({ led_ring }) => !!led_ring.light);
 	assert.equal(ringOf(device), allPixels("ff0000"));
-	connection.send({ command: "start_ota", url: silent.url });
+	connection.send({ command: "start_ota", url: silent });
 	await connection.query();
 	await pass(1500);
 	assert.match(pixelsOf(device)[0] ?? "", /^0000/, "blue");
 });
 
 test("turns a light while a network sound is loaded and played", async (t) => {
-	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond)) });
+	const server = await serveSound(t, wav(noise(bytesPerSecond)));
 	const { device, connection, pass } = await powerOnDark(t, "DEV-1");
 	connection.send({ command: "play_sound", value: { id: "one", url: server.url } });
 	const playing = connection.next("sound_update", ({ state }) => state === "playing");

@@ -1,10 +1,12 @@
 /** Sounds from the network on a device in XS: output samples and reported states. */
 
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { describe, test } from "node:test";
 import type { UplinkOf } from "../../../device/protocol/messages.js";
 import { assertSameBytes } from "../../support/bytes.js";
-import { bytesPerSecond, capture, noise, SoundServer, wav } from "../../support/sounds.js";
+import { listen } from "../../support/ports.js";
+import { bytesPerSecond, capture, noise, serveSound, wav } from "../../support/sounds.js";
 import {
 	passUntil,
 	powerOnInVirtualTime,
@@ -25,7 +27,7 @@ const endOf = ({ connection }: TimedDevice, id: string) =>
 describe("a sound", () => {
 	test("of 10 s leaves the output sample by sample as in the file", async (t) => {
 		const samples = noise(10 * bytesPerSecond);
-		const server = await SoundServer.run(t, { file: wav(samples) });
+		const server = await serveSound(t, wav(samples));
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const captured = capture(timed.device.board);
 		const queued: Uint8Array[] = [];
@@ -50,12 +52,12 @@ describe("a sound", () => {
 		await timed.pass(200);
 		assertSameBytes(captured().subarray(0, samples.length), samples);
 		assertSameBytes(Buffer.concat(queued).subarray(0, samples.length), samples, "for the demo's page");
-		assert.equal(server.requests.length, 1);
+		assert.equal(server.requests, 1);
 		assert.equal(server.connections, 0);
 	});
 
 	test("leaves the device reachable while it is paused, even if the server keeps sending", async (t) => {
-		const server = await SoundServer.run(t, { file: wav(noise(60 * bytesPerSecond)) });
+		const server = await serveSound(t, wav(noise(60 * bytesPerSecond)));
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { connection, device } = timed;
 		const reported = (state: string) =>
@@ -84,7 +86,7 @@ describe("a sound", () => {
 	});
 
 	test("is reported on the next connection, whether it still plays or has ended", async (t) => {
-		const server = await SoundServer.run(t, { file: wav(noise(4 * bytesPerSecond)) });
+		const server = await serveSound(t, wav(noise(4 * bytesPerSecond)));
 		const timed = await powerOnInVirtualTime(t, "DEV-1");
 		const { device, gateway } = timed;
 		const stateAfterLoss = async ({ socket }: TimedDevice["connection"], pauseMs: number) => {
@@ -107,7 +109,7 @@ describe("a sound", () => {
 
 	for (const isPlayed of [true, false])
 		test(`that was ${isPlayed ? "played" : "cut off"} before a power failure is not played again`, async (t) => {
-			const server = await SoundServer.run(t, { file: wav(noise(3 * bytesPerSecond)) });
+			const server = await serveSound(t, wav(noise(3 * bytesPerSecond)));
 			const timed = await powerOnInVirtualTime(t, "DEV-1");
 			const { device, gateway } = timed;
 			const play = (connection: TimedDevice["connection"]) => {
@@ -124,13 +126,13 @@ describe("a sound", () => {
 				await play(again),
 				isPlayed ? before : { type, deviceId, id: "a", state: "stopped", reason: "restart" },
 			);
-			assert.equal(server.requests.length, 1);
+			assert.equal(server.requests, 1);
 		});
 });
 
 test("keeps only the ring buffer in the heap, which an update receives", async (t) => {
-	const server = await SoundServer.run(t, { file: wav(noise(bytesPerSecond / 4)) });
-	const silent = await SoundServer.run(t, { file: Buffer.alloc(0), answer: () => true });
+	const server = await serveSound(t, wav(noise(bytesPerSecond / 4)));
+	const silent = `http://127.0.0.1:${await listen(t, createServer())}/firmware.bin`;
 	const timed = await powerOnInVirtualTime(t, "DEV-1");
 	const { machine } = timed.device;
 	const play = async (id: string) => {
@@ -151,7 +153,7 @@ test("keeps only the ring buffer in the heap, which an update receives", async (
 	const last = await machine.statistics(true);
 	assert.ok(last.chunkBytesUsed - full.chunkBytesUsed < 200, "chunks");
 	assert.ok(last.slotsUsed - full.slotsUsed < 50, "slots");
-	timed.connection.send({ command: "start_ota", url: silent.url });
+	timed.connection.send({ command: "start_ota", url: silent });
 	await timed.connection.next(
 		"state_report",
 		({ peripherals }) => peripherals.led_ring.state_name === "updating",
@@ -161,7 +163,7 @@ test("keeps only the ring buffer in the heap, which an update receives", async (
 });
 
 test("fails with the reason reported for a codec that does not respond", async (t) => {
-	const server = await SoundServer.run(t, { file: wav(noise(2 * bytesPerSecond)) });
+	const server = await serveSound(t, wav(noise(2 * bytesPerSecond)));
 	const timed = await powerOnInVirtualTime(t, "DEV-1");
 	const { connection, device } = timed;
 	const { codec } = device.board;

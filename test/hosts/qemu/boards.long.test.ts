@@ -24,7 +24,7 @@ import { rewritten } from "../../support/images.js";
 import { qemuOrReason } from "../../support/programs.js";
 import type { Connection } from "../../support/scripted-gateway.js";
 import { makeReleaseKey } from "../../support/signing.js";
-import { bytesPerSecond, SoundServer, tone, wav } from "../../support/sounds.js";
+import { bytesPerSecond, serveSound, tone, wav } from "../../support/sounds.js";
 import { Pattern } from "./pattern.js";
 import { type BuiltForQemu, buildForQemu, hostAddress, ImageServer, QemuRig, versionOf } from "./rig.js";
 
@@ -284,7 +284,7 @@ async function testSound(t: TestContext, device: Device): Promise<void> {
 
 	await t.test("plays a streamed sound without a gap at its volume, while the ring turns", async () => {
 		const samples = tone(4 * bytesPerSecond);
-		const server = await SoundServer.run(t, { file: wav(samples) });
+		const server = await serveSound(t, wav(samples));
 		const url = server.url.replace("127.0.0.1", hostAddress);
 		let shown: readonly string[] = [];
 		const sound = await sent(async () => {
@@ -329,7 +329,7 @@ async function testSound(t: TestContext, device: Device): Promise<void> {
 		await device.command({ command: "set_quiet", value: { ...hours, only_urgent: true } });
 		device.connection.send({ command: "play_audio", value: "startup" });
 		assert.equal((await device.connection.next("command_error")).code, "busy");
-		const server = await SoundServer.run(t, { file: wav(tone(bytesPerSecond)) });
+		const server = await serveSound(t, wav(tone(bytesPerSecond)));
 		const url = server.url.replace("127.0.0.1", hostAddress);
 		await sent(async () => {
 			device.connection.send({
