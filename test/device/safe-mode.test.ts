@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { makeVirtualImage } from "../../hosts/virtual/node/boot/factory-flash.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "../support/cleanup.js";
 import { listen } from "../support/ports.js";
+import { sendRange } from "../support/ranges.js";
 import { powerOn, runScriptedGateway } from "../support/scripted-gateway.js";
 import { pass, passUntil, passUntilTrue } from "../support/virtual-time.js";
 
@@ -15,7 +16,8 @@ test("starts a confirmed image that crashes at each start in safe mode, and upda
 		"peripherals/haptics": "test/hosts/virtual/xs/firmware/crashing-motor.ts",
 	});
 	const good = makeVirtualImage((await buildFirmware()).bytes, "PROTO-1", "2.0.0");
-	const url = await serve(t, good);
+	const server = createServer((request, response) => sendRange(request, response, good));
+	const url = `http://127.0.0.1:${await listen(t, server)}/firmware.bin`;
 	const starts: string[] = [];
 	const device = await VirtualDevice.start({
 		model: "PROTO-1",
@@ -55,13 +57,6 @@ test("starts a confirmed image that crashes at each start in safe mode, and upda
 	assert.deepEqual([system.firmware_version, health.safe_mode], ["2.0.0", undefined]);
 	assert.equal(device.board.sound.length, 0);
 });
-
-async function serve(t: TestContext, image: Buffer): Promise<string> {
-	const server = createServer((_request, response) =>
-		response.writeHead(200, { "Content-Length": image.length }).end(image),
-	);
-	return `http://127.0.0.1:${await listen(t, server)}/firmware.bin`;
-}
 
 test("counts no restart by the firmware as a crash, such as erasing the settings four times within 60 s", async (t) => {
 	const gateway = await runScriptedGateway(t);

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { endOfClose, endOfRejection } from "../../../device/network/connection-end.js";
-import { onEnd } from "../../support/cleanup.js";
-import { freePort, listen } from "../../support/ports.js";
+import { freePort } from "../../support/ports.js";
 import { orange, red, ringOf } from "../../support/ring.js";
 import { powerOn } from "../../support/scripted-gateway.js";
 import {
@@ -13,6 +11,7 @@ import {
 	powerOnInVirtualTime,
 	yieldToSockets,
 } from "../../support/virtual-time.js";
+import { runCountingServer } from "./counting-server.js";
 
 describe("end of a connection", () => {
 	for (const [end, kind, reason] of [
@@ -107,24 +106,12 @@ describe("close by the gateway", () => {
 	});
 });
 
-/** Starts a server that sends the same response to each upgrade request and counts them. */
-async function runRejectingGateway(t: TestContext, answer: string) {
-	let count = 0;
-	const server = createServer((socket) => {
-		socket.on("error", () => {});
-		socket.once("data", () => {
-			count += 1;
-			socket.end(answer);
-		});
-		onEnd(t, () => socket.destroy());
-	});
-	return { url: `ws://127.0.0.1:${await listen(t, server)}/device`, count: () => count };
-}
-
 /** Starts a device whose upgrades are rejected. Each rejection reaches it before its clock advances. */
 async function reject(t: TestContext, status: string, ...fields: string[]) {
 	const head = [`HTTP/1.1 ${status}`, ...fields, "content-length: 0", "connection: close", "", ""];
-	const gateway = await runRejectingGateway(t, head.join("\r\n"));
+	const gateway = await runCountingServer(t, (socket) =>
+		socket.once("data", () => socket.end(head.join("\r\n"))),
+	);
 	const said: string[] = [];
 	/** Successive states of the link. */
 	const states: string[] = [];
@@ -137,7 +124,7 @@ async function reject(t: TestContext, status: string, ...fields: string[]) {
 	});
 	const hear = async () => {
 		await yieldToSockets();
-		await passUntilTrue(device, 0, () => said.length > 0 && said.length >= gateway.count());
+		await passUntilTrue(device, 0, () => said.length > 0 && said.length >= gateway.connections());
 	};
 	await hear();
 	return {
@@ -165,7 +152,7 @@ describe("rejected upgrade", () => {
 		}
 		assert.deepEqual([...looks.keys()].sort(), [red, orange].sort());
 		for (const count of looks.values()) assert.ok(count >= 200, "equally often");
-		const count = gateway.count();
+		const count = gateway.connections();
 		assert.ok(count >= 3 && count <= 5, `${count} attempts in two minutes`);
 		assert.deepEqual(states, ["connecting", "rejected"]);
 	});
@@ -174,16 +161,16 @@ describe("rejected upgrade", () => {
 		const { device, gateway, letPass } = await reject(t, "401 Unauthorized");
 		device.board.setButton("volumeUp", true);
 		await letPass(250);
-		assert.equal(gateway.count(), 2);
+		assert.equal(gateway.connections(), 2);
 	});
 
 	test("with 503 and Retry-After is retried after that time and counts as no failure", async (t) => {
 		const { device, gateway, letPass } = await reject(t, "503 Service Unavailable", "Retry-After: 40");
 		for (let rejection = 1; rejection <= 3; rejection++) {
 			await letPass(38_500);
-			assert.equal(gateway.count(), rejection, "no attempt before Retry-After has passed");
+			assert.equal(gateway.connections(), rejection, "no attempt before Retry-After has passed");
 			let laterMs = 0;
-			for (; gateway.count() === rejection; laterMs += 250) await letPass(250);
+			for (; gateway.connections() === rejection; laterMs += 250) await letPass(250);
 			assert.ok(laterMs <= 22_000, `retried ${laterMs} ms after the requested time`);
 			const looks = new Set<string>();
 			for (let look = 0; look < 4; look++) {

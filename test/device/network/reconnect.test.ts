@@ -1,28 +1,11 @@
 import assert from "node:assert/strict";
-import { createServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import type { StateReport } from "../../../device/protocol/messages.js";
-import { onEnd } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
-import { listen } from "../../support/ports.js";
 import { dark, orange, red, ringOf } from "../../support/ring.js";
 import { powerOn } from "../../support/scripted-gateway.js";
 import { nextConnection, pass, passUntilTrue, powerOnInVirtualTime } from "../../support/virtual-time.js";
-
-/** Starts a TCP server that counts its connections and passes each to the test. */
-async function runCountingServer(t: TestContext, onConnection: (socket: Socket) => void) {
-	const sockets: Socket[] = [];
-	const server = createServer((socket) => {
-		sockets.push(socket);
-		socket.on("error", () => {});
-		onConnection(socket);
-	});
-	const port = await listen(t, server);
-	onEnd(t, () => {
-		for (const socket of sockets) socket.destroy();
-	});
-	return { url: `ws://127.0.0.1:${port}/device`, connections: () => sockets.length };
-}
+import { runCountingServer } from "./counting-server.js";
 
 /** Turns the ring off: each of its frames would be one step of the clock. */
 const darkRing = { command: "set_led", value: "idle" };
