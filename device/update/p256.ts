@@ -11,6 +11,7 @@ export interface PublicKey {
 	readonly y: bigint;
 }
 
+/** Both above 0 and below the order (FIPS 186-5, 6.4.2, step 1), as `readSignature` returns them. */
 export interface Signature {
 	readonly r: bigint;
 	readonly s: bigint;
@@ -62,10 +63,9 @@ export class Verification {
 	 * @param sha256 of the message
 	 */
 	constructor(keys: readonly PublicKey[], sha256: ArrayBuffer, { r, s }: Signature) {
-		const isValid = isScalar(r) && isScalar(s);
 		const order = orderOfP256();
-		const inverse = isValid ? invert(s, order) : 0n;
-		this.#keys = isValid ? keys : [];
+		const inverse = invert(s, order);
+		this.#keys = keys;
 		this.#signature = { r, s };
 		this.#bits1 = bitsOf((toBigInt(new Uint8Array(sha256)) * inverse) % order);
 		this.#bits2 = bitsOf((r * inverse) % order);

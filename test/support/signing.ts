@@ -57,7 +57,7 @@ export function encodeSignature(r: bigint, s: bigint): string {
 }
 
 /** @returns r and s */
-export function decodeSignature(signature: string): [bigint, bigint] {
+function decodeSignature(signature: string): [bigint, bigint] {
 	const hex = Buffer.from(signature, "base64").toString("hex");
 	return [BigInt(`0x${hex.slice(0, 64)}`), BigInt(`0x${hex.slice(64)}`)];
 }

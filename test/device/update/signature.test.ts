@@ -5,18 +5,13 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { finish, isScalar, isSignedBy } from "../../../device/update/p256.js";
-import {
-	readReleaseKeys,
-	readSignature,
-	readUpdateSignature,
-	wrongSignature,
-} from "../../../device/update/signature.js";
+import { finish } from "../../../device/update/p256.js";
+import { readSignature, readUpdateSignature, wrongSignature } from "../../../device/update/signature.js";
 import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
 import type { Channel } from "../../../hosts/virtual/node/channel.js";
 import { Machine } from "../../../hosts/virtual/node/machine.js";
 import { runs } from "../../support/property-runs.js";
-import { decodeSignature, encodeSignature, makeReleaseKey, order } from "../../support/signing.js";
+import { encodeSignature, makeReleaseKey, order } from "../../support/signing.js";
 
 interface Vectors {
 	readonly numberOfTests: number;
@@ -95,8 +90,6 @@ describe("in XS, with a board's heap", () => {
 describe("compared with OpenSSL", () => {
 	const key = makeReleaseKey();
 	const other = makeReleaseKey();
-	const [publicKey] = readReleaseKeys(key.text);
-	assert.ok(publicKey, "no release key was read");
 
 	test("accepts its signatures by either of two keys", () => {
 		fc.assert(
@@ -106,40 +99,6 @@ describe("compared with OpenSSL", () => {
 			}),
 			{ numRuns: runs(20) },
 		);
-	});
-
-	test("rejects a signature with a changed bit or for other data", () => {
-		fc.assert(
-			fc.property(fc.uint8Array(), fc.nat(511), fc.boolean(), (data, bit, isOfData) => {
-				const bytes = Buffer.from(key.sign(data), "base64");
-				const hash = Buffer.from(sha256(data));
-				const target = isOfData ? hash : bytes;
-				const at = bit % (target.length * 8);
-				target[at >> 3] = (target[at >> 3] ?? 0) ^ (1 << (at & 7));
-				const [r, s] = decodeSignature(bytes.toString("base64"));
-				assert.equal(isSignedBy(publicKey, Uint8Array.from(hash).buffer, { r, s }), false);
-			}),
-			{ numRuns: runs(40) },
-		);
-	});
-
-	test("rejects r and s of zero or at least the order", () => {
-		const [r, s] = decodeSignature(key.sign(Buffer.from("data")));
-		const hash = sha256(Buffer.from("data"));
-		assert.equal(isSignedBy(publicKey, hash, { r, s }), true);
-		// s + order is congruent to s modulo the order.
-		for (const [wrongR, wrongS] of [
-			[r + order, s],
-			[r, s + order],
-			[r, s - order],
-			[0n, s],
-			[r, 0n],
-			[r, order],
-			[order, s],
-		] as const)
-			assert.equal(isSignedBy(publicKey, hash, { r: wrongR, s: wrongS }), false);
-		for (const value of [0n, -1n, order, order + 1n]) assert.equal(isScalar(value), false);
-		for (const value of [1n, order - 1n]) assert.equal(isScalar(value), true);
 	});
 });
 
