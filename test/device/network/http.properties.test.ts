@@ -40,6 +40,22 @@ test("parses a URL into the parts it was built from", () => {
 	);
 });
 
+test("rejects other gateway addresses with a message that describes the expected form", () => {
+	for (const url of [
+		"",
+		"a.local",
+		"http://a",
+		"ws://",
+		"ws:///device",
+		"ws://a b",
+		"ws://a:x",
+		"ws://a:1:2",
+	])
+		assert.throws(() => parseGatewayUrl(url), /gateway must be ws:\/\/host:port\/device or wss:/, url);
+	for (const url of ["ws://a:0", "ws://a:65536", "ws://a:99999"])
+		assert.throws(() => parseGatewayUrl(url), /port must be from 1 to 65535/, url);
+});
+
 /** Result of a parser, or the message of its error. */
 function outcomeOf(read: () => unknown): object {
 	try {
