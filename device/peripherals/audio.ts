@@ -46,8 +46,6 @@ export class Audio {
 	#volume: number;
 	/** The last volume that was not 0. */
 	#audibleVolume: number;
-	/** Whether the next step starts at the last audible volume: after muting, not after stepping down to 0. */
-	#stepsFromAudible: boolean;
 	/** Quiet hours in effect. */
 	#quiet: QuietHours | undefined;
 
@@ -69,7 +67,6 @@ export class Audio {
 		this.#onChanged = options.onChanged;
 		this.#volume = options.volume;
 		this.#audibleVolume = options.volume || options.audibleVolume;
-		this.#stepsFromAudible = options.volume === 0;
 		this.#codec.volume = options.volume;
 		this.#watchCodec();
 	}
@@ -133,8 +130,14 @@ export class Audio {
 
 	/** Sets the base volume, and overrides the current track's own volume. */
 	set volume(volume: number) {
-		this.#stepsFromAudible = volume === 0;
-		this.#setVolume(volume);
+		const previous = this.volume;
+		if (this.#track) this.#track.isVolumeOverridden = true;
+		if (this.#volume === volume && previous === volume) return;
+		this.#volume = volume;
+		if (volume > 0) this.#audibleVolume = volume;
+		if (previous !== volume) this.#setGain();
+		this.#watchCodec();
+		this.#onChanged();
 	}
 
 	/** 1 to 100: the last volume that was not 0. */
@@ -157,14 +160,9 @@ export class Audio {
 		this.volume = this.volume === 0 ? this.#audibleVolume : 0;
 	}
 
-	/**
-	 * Changes the volume by a step. After muting (by button or set_volume 0) the step starts at the last audible volume;
-	 * after stepping down to 0, at 0; during a track with its own volume, at that volume.
-	 */
+	/** Changes the volume by a step from the track's own volume or the last audible one. */
 	changeVolume(by: number): void {
-		const from = this.#trackVolume ?? (this.#stepsFromAudible ? this.#audibleVolume : this.#volume);
-		this.#stepsFromAudible = false;
-		this.#setVolume(Math.max(0, Math.min(100, from + by)));
+		this.volume = Math.max(0, Math.min(100, (this.#trackVolume ?? this.#audibleVolume) + by));
 	}
 
 	/** @param by reason for stopping the previous track */
@@ -221,17 +219,6 @@ export class Audio {
 	/** Bytes of the current track that were heard, in whole samples. */
 	get heardBytes(): number {
 		return this.#track ? this.#output.heardBytesOf(this.#track) : 0;
-	}
-
-	#setVolume(volume: number): void {
-		const previous = this.volume;
-		if (this.#track) this.#track.isVolumeOverridden = true;
-		if (this.#volume === volume && previous === volume) return;
-		this.#volume = volume;
-		if (volume > 0) this.#audibleVolume = volume;
-		if (previous !== volume) this.#setGain();
-		this.#watchCodec();
-		this.#onChanged();
 	}
 
 	#setGain(): void {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { Clock } from "../../../device/network/clock.js";
-import { powerOn, runScriptedGateway } from "../../support/scripted-gateway.js";
 import { clock as timers } from "../update/timer.js";
 
 const hour = 3_600_000;
@@ -167,17 +166,5 @@ describe("Date header of the gateway's response", () => {
 			assert.deepEqual([chip.now, chip.stored * 1000], [later, later]);
 			assert.equal(chip.clock.aheadSeconds, reported);
 		}
-	});
-
-	test("sets the clock of the first report of a device", async (t) => {
-		const gateway = await runScriptedGateway(t);
-		gateway.server.on("headers", (headers) => headers.push(`Date: ${new Date(later).toUTCString()}`));
-		await powerOn(t, gateway, "DEV-1", {
-			clock: "virtual",
-			buildTime: built / 1000,
-			wallClock: undefined,
-		});
-		const { timestamp } = await (await gateway.connection()).next("state_report");
-		assert.ok(Date.parse(timestamp) >= later && Date.parse(timestamp) < later + 5000, timestamp);
 	});
 });

@@ -144,13 +144,13 @@ describe("volume by buttons", () => {
 		],
 		["continues up from before set_volume 0", 40, [0, "volumeUp"], [0, 45]],
 		["continues down from before set_volume 0", 40, [0, "volumeDown"], [0, 35]],
-		["continues from 0 after stepping down", 8, ["volumeDown", "volumeDown", "volumeUp"], [3, 0, 5]],
+		["continues up from before stepping down to 0", 8, ["volumeDown", "volumeDown", "volumeUp"], [3, 0, 8]],
 		["returns by mute to the last audible one", 5, ["volumeDown", "mute"], [0, 5]],
 		[
 			"stays within the range after mute",
 			98,
 			["mute", "volumeUp", 4, "mute", "volumeDown", "volumeUp"],
-			[0, 100, 4, 0, 0, 5],
+			[0, 100, 4, 0, 0, 9],
 		],
 	] as const)
 		test(name, () => assert.deepEqual(volumesAfter(volume, ...steps), expected));

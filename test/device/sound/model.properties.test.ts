@@ -60,7 +60,6 @@ class World {
 	volume = 50;
 	/** Last volume above 0. */
 	audible = 50;
-	isMuted = false;
 	isUpdating = false;
 	quiet: CommandOf<"set_quiet">["value"] = null;
 	readonly memory = new Memory();
@@ -83,7 +82,6 @@ class World {
 		clock.clear();
 		for (const id of this.asked.keys()) if (id !== this.#last) this.#forgotten.add(id);
 		this.isUpdating = false;
-		this.isMuted = this.volume === 0;
 		this.audible = this.volume || 50;
 		this.#rig = this.#start();
 		this.execute({ command: "set_quiet", value: this.quiet });
@@ -347,16 +345,14 @@ const stopsOne = fc.nat({ max: 3 }).map((index): Step => {
 });
 const presses = fc.constantFrom("play", "mute", "volumeUp", "volumeDown").map((name): Step => {
 	return (world) => {
-		const { isMuted, audible, volume } = world;
+		const { audible, volume } = world;
 		const now = world.rig.audio.volume;
 		if (name === "mute") {
-			world.isMuted = now !== 0;
 			world.setVolume(now === 0 ? audible : 0);
 		}
 		if (name === "volumeUp" || name === "volumeDown") {
 			const own = world.ownVolumes.find((ownVolume) => (ownVolume ?? volume) === now);
-			const from = own ?? (isMuted ? audible : volume);
-			world.isMuted = false;
+			const from = own ?? audible;
 			world.setVolume(Math.max(0, Math.min(100, from + (name === "volumeUp" ? 5 : -5))));
 		}
 		const before = world.rig.audio.report.current_track;
@@ -366,17 +362,13 @@ const presses = fc.constantFrom("play", "mute", "volumeUp", "volumeDown").map((n
 });
 const volumes = fc.nat({ max: 100 }).map((value): Step => {
 	return (world) => {
-		world.isMuted = value === 0;
 		world.setVolume(value);
 		world.execute({ command: "set_volume", value });
 	};
 });
 const mutes = fc.boolean().map((value): Step => {
 	return (world) => {
-		if (value || world.volume === 0) {
-			world.isMuted = value;
-			world.setVolume(value ? 0 : world.audible);
-		}
+		if (value || world.volume === 0) world.setVolume(value ? 0 : world.audible);
 		world.execute({ command: "set_mute", value });
 		const { muted, unmuted_volume } = world.rig.audio.report;
 		assert.deepEqual([muted, unmuted_volume], [value, value ? world.audible : undefined]);
