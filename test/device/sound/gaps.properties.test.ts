@@ -11,20 +11,10 @@ import { runs } from "../../support/property-runs.js";
 import { bytesPerSecond, wav } from "../../support/sounds.js";
 import { MemoryServer } from "../update/server.js";
 import { clock } from "../update/timer.js";
-import { Rig } from "./rig.js";
+import { loudNoise, Rig } from "./rig.js";
 
 /** Bytes of a fade, 20 ms. */
 const fadeSamples = 320;
-
-/** Samples that are never near 0, even in a fade. */
-function loudNoise(count: number): Int16Array {
-	let state = 1;
-	return Int16Array.from({ length: count }, () => {
-		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-		const loudness = 1000 + (state >>> 18);
-		return state & 0x10000 ? loudness : -loudness;
-	});
-}
 
 /** @returns the parts of a recording between silences, each with its first index */
 function partsOf(recording: Int16Array): { from: number; samples: Int16Array }[] {

@@ -13,19 +13,14 @@ import { wav } from "../../support/sounds.js";
 import { MemoryServer } from "../update/server.js";
 import { clock } from "../update/timer.js";
 import { chimeLevel, chimeSamples } from "./resource.js";
-import { Memory, Rig } from "./rig.js";
+import { loudNoise, Memory, Rig } from "./rig.js";
 
 const url = "http://10.0.0.1/sound.wav";
 const seconds = 5;
 const rate = 16_000;
 const silentSamples = 0.3 * rate;
 
-/** Samples that are never near 0, even in a fade. */
-const samples = Int16Array.from({ length: seconds * rate }, (_, index) => {
-	const state = Math.imul(index + 1, 2_654_435_761) >>> 0;
-	const loudness = 1000 + (state >>> 18);
-	return (state ^ (state >>> 7)) & 0x40 ? loudness : -loudness;
-});
+const samples = loudNoise(seconds * rate);
 
 type State = SoundUpdate["state"];
 type Request = CommandOf<"play_sound">["value"];

@@ -23,6 +23,16 @@ const blockBytes = 4092;
 const blockMs = 127.875;
 const bufferBytes = 40_960;
 
+/** Samples that are never near 0, even in a fade. */
+export function loudNoise(count: number): Int16Array {
+	let state = 1;
+	return Int16Array.from({ length: count }, () => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+		const loudness = 1000 + (state >>> 18);
+		return state & 0x10000 ? loudness : -loudness;
+	});
+}
+
 /** Largest number of bytes moved in a turn. */
 class Work {
 	most = 0;

@@ -7,6 +7,7 @@ import { makePatch } from "../../../scripts/release/patch.js";
 import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { applyPatch, damagePatch, firmwarePairs, patchDamages } from "../../support/patches.js";
 import { runs } from "../../support/property-runs.js";
+import { noise } from "../../support/sounds.js";
 
 /** @param running default: `from` */
 function apply(patch: Uint8Array, from: Uint8Array, to: Uint8Array, running = from, pieceBytes?: number) {
@@ -59,11 +60,7 @@ test("makes nothing from a patch for other firmware than the running one", () =>
 });
 
 test("makes a small patch for firmware with few differences, even if its parts have moved", () => {
-	const from = Buffer.alloc(200_000);
-	for (let at = 0, state = 1; at < from.length; at++) {
-		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-		from[at] = state >>> 24;
-	}
+	const from = noise(200_000);
 	const to = Buffer.concat([from.subarray(100_000), Buffer.from("new"), from.subarray(0, 100_000)]);
 	for (let at = 0; at < to.length; at += 1000) to[at] = (to[at] ?? 0) + 4;
 	const patch = makePatch(from, to);

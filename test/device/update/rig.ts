@@ -14,18 +14,14 @@ import { Flash, PowerCut } from "../../../hosts/virtual/node/boot/flash.js";
 import { Ota } from "../../../hosts/virtual/node/boot/ota.js";
 import { flashBytes, slots } from "../../../hosts/virtual/node/boot/partitions.js";
 import { NodeSha256 } from "../../support/bytes.js";
+import { noise } from "../../support/sounds.js";
 import { MemoryServer, type ServerOptions } from "./server.js";
 import Timer, { clock } from "./timer.js";
 
 /** Image with a program of `byteLength` bytes that depend on the version. */
 export function makeFirmware(version: string, byteLength: number, model: Model = "DEV-1"): Buffer {
-	const program = Buffer.alloc(byteLength);
-	let state = createHash("sha256").update(version).digest().readUInt32LE();
-	for (let index = 0; index < byteLength; index++) {
-		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-		program[index] = state >>> 24;
-	}
-	return makeVirtualImage(program, model, version);
+	const seed = createHash("sha256").update(version).digest().readUInt32LE();
+	return makeVirtualImage(noise(byteLength, seed), model, version);
 }
 
 export interface RigOptions {
