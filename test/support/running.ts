@@ -15,6 +15,7 @@ import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
 import { nextEvent, sourceOf, within } from "./eventually.js";
 import { bearer, deviceToken, monitorToken, noRateLimits } from "./gateway-settings.js";
+import { Inbox } from "./inbox.js";
 import { sampleReport, withField } from "./sample-report.js";
 
 export { bearer, deviceToken, monitorToken, noRateLimits, temporaryDirectory };
@@ -59,22 +60,19 @@ export class Client {
 	/** Called with each frame that the test reads. */
 	onFrame = (_frame: Frame) => {};
 	readonly #closed: Promise<{ code: number; reason: string }>;
-	readonly #texts: string[] = [];
-	#arrived = () => {};
+	readonly #texts = new Inbox<string>();
 
 	constructor(url: string, options: ClientOptions) {
 		this.socket = new WebSocket(url, options);
 		this.#closed = new Promise((resolve) => {
 			this.socket.on("close", (code, reason) => {
-				resolve({ code, reason: reason.toString() });
-				this.#arrived();
+				const end = { code, reason: reason.toString() };
+				resolve(end);
+				this.#texts.end(new Error(`closed by ${JSON.stringify(end)} without another frame`));
 			});
 		});
 		this.socket.on("error", () => {});
-		this.socket.on("message", (data) => {
-			this.#texts.push(data.toString());
-			this.#arrived();
-		});
+		this.socket.on("message", (data) => this.#texts.add(data.toString()));
 	}
 
 	/** Close code and reason, once the socket is closed. */
@@ -84,19 +82,7 @@ export class Client {
 
 	/** Next unread frame, as text. */
 	nextText(): Promise<string> {
-		return within(this.#nextText(), "a frame");
-	}
-
-	async #nextText(): Promise<string> {
-		for (;;) {
-			const text = this.#texts.shift();
-			if (text !== undefined) return text;
-			if (this.socket.readyState === WebSocket.CLOSED)
-				throw new Error(`closed by ${JSON.stringify(await this.#closed)} without another frame`);
-			await new Promise<void>((resolve) => {
-				this.#arrived = resolve;
-			});
-		}
+		return within(this.#texts.take(), "a frame");
 	}
 
 	async next(): Promise<Frame> {
@@ -114,7 +100,7 @@ export class Client {
 		let last = "none";
 		const find = async () => {
 			for (;;) {
-				last = await this.#nextText();
+				last = await this.#texts.take();
 				const frame = this.#parse(last);
 				if (predicate(frame)) return frame;
 			}

@@ -17,6 +17,7 @@ import type { Exit } from "../../hosts/virtual/node/exit.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { onEnd } from "./cleanup.js";
 import { nextEvent, sourceOf, within } from "./eventually.js";
+import { Inbox } from "./inbox.js";
 import { portOf } from "./ports.js";
 
 /** Connection of a device on the side of the gateway. */
@@ -24,26 +25,23 @@ export class Connection {
 	readonly socket: WebSocket;
 	readonly headers: IncomingHttpHeaders;
 	readonly #closed: Promise<number>;
-	readonly #uplinks: Uplink[] = [];
-	readonly #invalidUplinks: string[];
-	#arrived = () => {};
+	readonly #uplinks = new Inbox<Uplink>();
 
 	/** @param invalidUplinks receives the problem of each uplink that the gateway would drop */
 	constructor(socket: WebSocket, headers: IncomingHttpHeaders, invalidUplinks: string[]) {
 		this.socket = socket;
 		this.headers = headers;
-		this.#invalidUplinks = invalidUplinks;
 		this.#closed = new Promise((resolve) =>
 			socket.on("close", (code) => {
 				resolve(code);
-				this.#arrived();
+				this.#uplinks.end(new Error("the connection ended before an expected uplink came"));
 			}),
 		);
 		socket.on("message", (data, isBinary) => {
 			const checked = isBinary ? { problem: "a binary frame" } : checkText(data.toString());
-			if (checked.problem !== undefined) this.#invalidUplinks.push(checked.problem);
-			else this.#uplinks.push(checked.uplink);
-			this.#arrived();
+			if (checked.problem === undefined) return this.#uplinks.add(checked.uplink);
+			invalidUplinks.push(checked.problem);
+			this.#uplinks.end(new Error(`the gateway would drop an uplink: ${checked.problem}`));
 		});
 	}
 
@@ -58,7 +56,7 @@ export class Connection {
 
 	/** Requests a state report and drops earlier ones. */
 	query(): Promise<StateReport> {
-		this.#uplinks.length = 0;
+		this.#uplinks.clear();
 		this.send({ command: "query_state" });
 		return this.next("state_report");
 	}
@@ -74,18 +72,8 @@ export class Connection {
 		predicate: (uplink: UplinkOf<T>) => boolean = () => true,
 	): Promise<UplinkOf<T>> {
 		for (;;) {
-			for (;;) {
-				const uplink = this.#uplinks.shift();
-				if (!uplink) break;
-				if (isOfType(uplink, type) && predicate(uplink)) return uplink;
-			}
-			if (this.#invalidUplinks.length > 0)
-				throw new Error(`the gateway would drop an uplink: ${this.#invalidUplinks[0]}`);
-			if (this.socket.readyState === this.socket.CLOSED)
-				throw new Error(`the connection ended before a ${type} came`);
-			await new Promise<void>((resolve) => {
-				this.#arrived = resolve;
-			});
+			const uplink = await this.#uplinks.take();
+			if (isOfType(uplink, type) && predicate(uplink)) return uplink;
 		}
 	}
 }
@@ -107,14 +95,12 @@ export class ScriptedGateway {
 	readonly server: WebSocketServer;
 	/** Problems of invalid uplinks. A test that expects some removes them; any remaining one fails the test. */
 	readonly invalidUplinks: string[] = [];
-	readonly #connections: Connection[] = [];
-	#arrived = () => {};
+	readonly #connections = new Inbox<Connection>();
 
 	constructor(t: TestContext, server: WebSocketServer) {
 		this.server = server;
 		server.on("connection", (socket, request) => {
-			this.#connections.push(new Connection(socket, request.headers, this.invalidUplinks));
-			this.#arrived();
+			this.#connections.add(new Connection(socket, request.headers, this.invalidUplinks));
 		});
 		onEnd(t, () => assert.deepEqual(this.invalidUplinks, [], "the gateway would drop these uplinks"));
 	}
@@ -126,17 +112,7 @@ export class ScriptedGateway {
 
 	/** Next connection that was not returned yet. */
 	connection(): Promise<Connection> {
-		return within(this.#connection(), "a device's connection");
-	}
-
-	async #connection(): Promise<Connection> {
-		for (;;) {
-			const connection = this.#connections.shift();
-			if (connection) return connection;
-			await new Promise<void>((resolve) => {
-				this.#arrived = resolve;
-			});
-		}
+		return within(this.#connections.take(), "a device's connection");
 	}
 }
 
