@@ -109,7 +109,7 @@ export class Download {
 				while (this.#pause) yield;
 				reader.deliver(this.#options.onPiece);
 			}
-			this.#retries.onProgress(reader.offset);
+			this.#retries.onProgress();
 			if (reader.isDone) return;
 			if (!this.#options.isPaced) continue;
 			// A server may close an idle connection.

@@ -2,12 +2,8 @@
 
 import type { ResponseProblem } from "../network/http-response.js";
 
-/** Maximum number of lost connections without progress as defined below. */
+/** Maximum number of connections in a row that are lost before their second block. */
 export const maxDrops = 5;
-const progressBytes = 1024 * 1024;
-const progressMs = 30_000;
-/** Minimum in that time. */
-const minProgressBytes = 16 * 1024;
 /** Maximum retries of a damaged block. */
 const maxRefetches = 3;
 /** Delay of the first reconnection; doubled for each further one, with jitter in the upper half. */
@@ -28,11 +24,8 @@ export class Retries {
 	readonly #now: () => number;
 	#drops = 0;
 	#refetches = 0;
-	/** Offset at the last reset of the drops, and the receiving time since. */
-	#countedFrom = 0;
-	#progressMs = 0;
-	/** Time at which the last block was delivered, or this connection began. */
-	#movedAtMs = 0;
+	/** Whether the current connection has delivered a block. */
+	#hasDelivered = false;
 	/** Time at which the last block was delivered, or the download began. */
 	#progressAtMs: number;
 	/** Last unusable response, with the requested offset. */
@@ -46,23 +39,16 @@ export class Retries {
 
 	/** @returns timeout of silence of the new connection, in ms */
 	onConnect(): number {
-		this.#movedAtMs = this.#now();
+		this.#hasDelivered = false;
 		return Math.min(maxStallMs, stallMs * 2 ** this.#drops);
 	}
 
-	/** A block was delivered. Resets the count of drops after enough progress: slow, unstable networks must succeed. */
-	onProgress(offset: number): void {
-		const now = this.#now();
+	/** A block was delivered. */
+	onProgress(): void {
+		if (this.#hasDelivered) this.#drops = 0;
+		this.#hasDelivered = true;
 		this.#refetches = 0;
-		this.#progressMs += now - this.#movedAtMs;
-		this.#movedAtMs = now;
-		this.#progressAtMs = now;
-		const bytes = offset - this.#countedFrom;
-		const isSteady = this.#progressMs >= progressMs && bytes >= minProgressBytes;
-		if (!isSteady && bytes < progressBytes) return;
-		this.#drops = 0;
-		this.#progressMs = 0;
-		this.#countedFrom = offset;
+		this.#progressAtMs = this.#now();
 	}
 
 	/**
