@@ -181,6 +181,28 @@ test("plays the chime at its own volume, then 0.3 s of silence, then the sound a
 	assertSameBytes(Buffer.concat(rig.output?.written ?? []).subarray(0, all.length), all);
 });
 
+test("fails a sound with the reported reason when the codec does not answer, and plays the next one", () => {
+	const { rig, play, lastOf } = start();
+	const { codec, audio } = rig;
+	const fault = "The codec does not answer.";
+	const resultOf = (id: string, ms: number) => {
+		clock.pass(ms);
+		const { state, reason, heard_ms } = lastOf(id) ?? {};
+		return [state, reason, heard_ms, audio.report.fault];
+	};
+	codec.isAnswering = false;
+	codec.check();
+	play({ id: "silent" });
+	assert.deepEqual(resultOf("silent", 2_000), ["failed", fault, 0, fault]);
+	codec.isAnswering = true;
+	play({ id: "heard" });
+	assert.deepEqual(resultOf("heard", 6_000), ["played", undefined, 4_000, undefined]);
+	play({ id: "cut" });
+	clock.pass(2_000);
+	codec.isAnswering = false;
+	assert.deepEqual(resultOf("cut", 6_000), ["failed", fault, 0, fault]);
+});
+
 const faults: readonly OutputFault[] = [
 	"does not open",
 	"rejects to start",

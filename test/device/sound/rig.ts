@@ -122,8 +122,10 @@ class Output implements AudioOutput {
 	}
 }
 
-class ReadyCodec implements Codec {
-	readonly isReady = true;
+class MemoryCodec implements Codec {
+	/** Whether it answers the next check. */
+	isAnswering = true;
+	isReady = true;
 	volume = -1;
 	#isMuted = true;
 	onMuted = (_isMuted: boolean) => {};
@@ -138,7 +140,9 @@ class ReadyCodec implements Codec {
 		this.onMuted(isMuted);
 	}
 
-	check(): void {}
+	check(): void {
+		this.isReady = this.isAnswering;
+	}
 
 	close(): void {}
 }
@@ -181,7 +185,7 @@ export class Rig {
 	fault: OutputFault | undefined;
 	readonly audio: Audio;
 	readonly sounds: Sounds;
-	readonly codec: Codec;
+	readonly codec: MemoryCodec;
 	/** Samples by track, between two moments at which the codec was muted. */
 	readonly heard: { readonly uri: string; readonly samples: Int16Array }[] = [];
 	readonly #outputs: Output[] = [];
@@ -192,7 +196,7 @@ export class Rig {
 		const { server, volume, slowness = 1, fault, leadInMs = 0, onUpdate, memory = new Memory() } = options;
 		this.fault = fault;
 		const currentFault = () => this.fault;
-		const codecs: ReadyCodec[] = [];
+		const codecs: MemoryCodec[] = [];
 		const outputs = this.#outputs;
 		server.onRead = (byteCount) => this.reading.add(byteCount);
 		this.audio = new Audio({
@@ -204,7 +208,7 @@ export class Rig {
 					outputs.push(this);
 				}
 			},
-			codec: class extends ReadyCodec {
+			codec: class extends MemoryCodec {
 				constructor() {
 					super();
 					codecs.push(this);
@@ -215,7 +219,7 @@ export class Rig {
 			audibleVolume: volume || 50,
 			onChanged: () => {},
 		});
-		const codec = codecs[0] ?? new ReadyCodec();
+		const codec = codecs[0] ?? new MemoryCodec();
 		let uri = "";
 		codec.onMuted = (isMuted) => {
 			if (isMuted) this.heard.push({ uri, samples: this.output?.played ?? new Int16Array() });
