@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
 import type { Schema } from "../../../device/protocol/schema.js";
-import { uplinkExamples } from "../../../scripts/api/examples.js";
 import { ApiDocument } from "../../gateway/api/schemas.js";
 import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 import { checkField, type Fields, pathsOf } from "./fields.js";
@@ -85,12 +84,6 @@ function requiredIn(schema: Schema, path: string): string[] {
 		requiredIn(field, path === "" ? name : `${path}.${name}`),
 	);
 }
-
-test("accepts the id of a crash in hexadecimal only", () => {
-	const { crash_report: message } = uplinkExamples;
-	const id = { accepted: ["0", "f".repeat(32)], rejected: ["", "x", "F", "0".repeat(33), 1, null] };
-	checkField(JSON.parse(JSON.stringify(message)), ["crash.id", id], problemOf);
-});
 
 test("rejects an unknown uplink by its type", () => {
 	for (const value of [
