@@ -6,15 +6,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { SoundUpdate } from "../../../device/sound/results.js";
 import { runs } from "../../support/property-runs.js";
 import { bytesPerSecond, wav } from "../../support/sounds.js";
-import { MemoryServer } from "../update/server.js";
 import { clock } from "../update/timer.js";
-import { loudNoise, Rig } from "./rig.js";
+import { loudNoise, start } from "./rig.js";
 
 /** Bytes of a fade, 20 ms. */
 const fadeSamples = 320;
+
+const fileOf = (samples: Int16Array) => wav(new Uint8Array(samples.buffer));
 
 /** @returns the parts of a recording between silences, each with its first index */
 function partsOf(recording: Int16Array): { from: number; samples: Int16Array }[] {
@@ -62,12 +62,8 @@ function assertWhole(recording: Int16Array, samples: Int16Array, underruns: numb
 
 test("fails a sound that trickles, and plays one that arrives with half its bit rate", () => {
 	const lastUpdate = (segmentMs: number) => {
-		clock.clear();
-		const samples = loudNoise(40 * 16_000);
-		const server = new MemoryServer({ file: wav(new Uint8Array(samples.buffer)), segmentMs });
-		const updates: SoundUpdate[] = [];
-		const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
-		rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+		const { updates, play } = start({ file: fileOf(loudNoise(40 * 16_000)), segmentMs });
+		play();
 		clock.pass(120_000);
 		assert.equal(clock.pending, 0, "timers");
 		return updates.at(-1);
@@ -100,16 +96,10 @@ test("writes every sample once and in order, with a fade on both sides of each s
 			fc.boolean(),
 			fc.constantFrom(1, 1, 1.0005, 1.02),
 			(cuts, segmentMs, count, hasRanges, slowness) => {
-				clock.clear();
 				const samples = loudNoise(count);
-				const server = new MemoryServer({
-					file: wav(new Uint8Array(samples.buffer)),
-					segmentMs,
-					hasRanges,
-				});
-				const updates: SoundUpdate[] = [];
-				const rig = new Rig({ server, volume: 50, slowness, onUpdate: (update) => updates.push(update) });
-				rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+				const options = { file: fileOf(samples), segmentMs, hasRanges };
+				const { rig, server, updates, play } = start(options, { slowness });
+				play();
 				for (const { afterMs, lastsMs, isReachable } of cuts) {
 					clock.pass(afterMs);
 					server.isDown = !isReachable;
@@ -143,13 +133,10 @@ test("writes every sample once and in order, with a fade on both sides of each s
 });
 
 test("plays a sound over any number of lost connections with more than a second in between", () => {
-	clock.clear();
-	const file = wav(new Uint8Array(loudNoise(10 * 16_000).buffer));
+	const file = fileOf(loudNoise(10 * 16_000));
 	const faults = [1, 2, 3, 4, 5].map((cut) => ({ at: cut * 1.5 * bytesPerSecond, kind: "cut" }) as const);
-	const server = new MemoryServer({ file, faults, segmentMs: 60 });
-	const updates: SoundUpdate[] = [];
-	const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
-	rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+	const { server, updates, play } = start({ file, faults, segmentMs: 60 });
+	play();
 	clock.pass(60_000);
 	assert.deepEqual([updates.at(-1)?.state, server.connections], ["played", 6]);
 	const { headers } = server.requests.at(-1) ?? assert.fail("no request");

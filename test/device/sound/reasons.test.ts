@@ -2,30 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Command, CommandOf } from "../../../device/protocol/messages.js";
-import type { SoundUpdate } from "../../../device/sound/results.js";
+import type { Command } from "../../../device/protocol/messages.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { bytesPerSecond, chunk, noise, wav } from "../../support/sounds.js";
-import { head, MemoryServer, type RawAnswer, type ServerOptions } from "../update/server.js";
+import { head, type RawAnswer, type ServerOptions } from "../update/server.js";
 import { clock } from "../update/timer.js";
 import { chimeLevel, chimeSamples } from "./resource.js";
-import { type OutputFault, Rig, type RigOptions } from "./rig.js";
-
-/** Starts a player with sounds of 4 s. */
-function start(server: Partial<ServerOptions> = {}, options: Partial<RigOptions> = {}) {
-	clock.clear();
-	const updates: SoundUpdate[] = [];
-	const rig = new Rig({
-		server: new MemoryServer({ file: wav(noise(4 * bytesPerSecond)), ...server }),
-		volume: 50,
-		onUpdate: (update) => updates.push(update),
-		...options,
-	});
-	const play = (value: Partial<CommandOf<"play_sound">["value"]> = {}) =>
-		rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav", ...value } });
-	const lastOf = (id: string) => updates.findLast((update) => update.id === id);
-	return { rig, updates, play, lastOf };
-}
+import { type OutputFault, type Rig, start } from "./rig.js";
 
 describe("unplayable sound fails with a reason:", () => {
 	const samples = noise(4000);

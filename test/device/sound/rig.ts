@@ -7,10 +7,11 @@ import type { CommandRejection, Component } from "../../../device/component.js";
 import type { AudioOutput, AudioOutputOptions, ButtonName, Codec } from "../../../device/host.js";
 import { Audio } from "../../../device/peripherals/audio.js";
 import { type ControlledPeripherals, Controls } from "../../../device/peripherals/controls.js";
-import type { Command, QuietHours } from "../../../device/protocol/messages.js";
+import type { Command, CommandOf, QuietHours } from "../../../device/protocol/messages.js";
 import { Results, type SoundUpdate } from "../../../device/sound/results.js";
 import { Sounds } from "../../../device/sound/sounds.js";
-import type { MemoryServer } from "../update/server.js";
+import { bytesPerSecond, noise, wav } from "../../support/sounds.js";
+import { MemoryServer, type ServerOptions } from "../update/server.js";
 import Timer, { clock } from "../update/timer.js";
 
 declare global {
@@ -287,4 +288,16 @@ export class Rig {
 		};
 		return { audio, ring, haptics: undefined, roomBrightness: undefined, quiet };
 	}
+}
+
+/** Starts a player in virtual time, by default with sounds of 4 s. */
+export function start(server: Partial<ServerOptions> = {}, options: Partial<RigOptions> = {}) {
+	clock.clear();
+	const updates: SoundUpdate[] = [];
+	const from = new MemoryServer({ file: wav(noise(4 * bytesPerSecond)), ...server });
+	const rig = new Rig({ server: from, volume: 50, onUpdate: (update) => updates.push(update), ...options });
+	const play = (value: Partial<CommandOf<"play_sound">["value"]> = {}) =>
+		rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav", ...value } });
+	const lastOf = (id: string) => updates.findLast((update) => update.id === id);
+	return { rig, server: from, updates, play, lastOf };
 }

@@ -2,24 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SoundUpdate } from "../../../device/sound/results.js";
-import { bytesPerSecond, noise, wav } from "../../support/sounds.js";
-import { MemoryServer } from "../update/server.js";
 import { clock } from "../update/timer.js";
-import { Rig } from "./rig.js";
+import { start } from "./rig.js";
 
 for (const hasRanges of [true, false])
 	test(`a turn reads at most 8 KB and writes at most six blocks with a full receive window, ${hasRanges ? "with" : "without"} ranges`, () => {
-		clock.clear();
-		const server = new MemoryServer({
-			file: wav(noise(5 * bytesPerSecond)),
-			segmentBytes: 65_535,
-			hasRanges,
-			endAfter: 0,
-		});
-		const updates: SoundUpdate[] = [];
-		const rig = new Rig({ server, volume: 50, onUpdate: (update) => updates.push(update) });
-		rig.execute({ command: "play_sound", value: { id: "a", url: "http://10.0.0.1/a.wav" } });
+		const { rig, server, updates, play } = start({ segmentBytes: 65_535, hasRanges, endAfter: 0 });
+		play();
 		clock.pass(1_000);
 		// A turn that lasts longer than the queued samples.
 		clock.spend(1_500);
