@@ -40,9 +40,7 @@ test("starts node in the image and the unit as npm start does", async () => {
 	assert.match(await read("device-gateway.service"), new RegExp(`^ExecStart=/usr/bin/${command}$`, "m"));
 });
 
-test("passes systemd-analyze verify", {
-	skip: whyMissing("systemd-analyze"),
-}, async (t) => {
+test("passes systemd-analyze verify", { skip: whyMissing("systemd-analyze") }, async (t) => {
 	const unit = (await read("device-gateway.service"))
 		.replace("/usr/bin/node", process.execPath)
 		.replace(/^(WorkingDirectory)=.*$/m, `$1=${resolve(".")}`);

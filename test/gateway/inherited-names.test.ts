@@ -123,14 +123,8 @@ test("accepts inherited names in a device's id, label, reports and metrics", asy
 		matches(uplinks.state_report.fields.deviceId, inheritedName),
 	)) {
 		const client = await device({ "Device-Id": deviceId, "Device-Features": deviceId });
-		const paths = [
-			"deviceId",
-			"system.firmware_version",
-			"health.reset_reason",
-			"network.wifi_ssid",
-			deviceId,
-		];
-		const fields = Object.fromEntries(paths.map((path) => [path, deviceId]));
+		const paths = ["deviceId", "system.firmware_version", "health.reset_reason", "network.wifi_ssid"];
+		const fields = Object.fromEntries([...paths, deviceId].map((path) => [path, deviceId]));
 		const report = withFields(sampleReport("DEV-1"), fields);
 		client.send(report);
 		client.send(withField(report, "peripherals.audio.volume", 7));

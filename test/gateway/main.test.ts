@@ -52,16 +52,11 @@ describe("npm start", () => {
 
 	test("stops the gateway when npm receives SIGTERM, and npm waits for it", async (t) => {
 		const DATA_DIR = await temporaryDirectory(t);
+		const { PATH } = process.env;
 		// Separate process group, to kill a gateway that outlives npm.
 		const npm = spawn("npm", ["start"], {
 			detached: true,
-			env: {
-				PATH: process.env.PATH,
-				DATA_DIR,
-				npm_config_update_notifier: "false",
-				PORT: "0",
-				...environment,
-			},
+			env: { PATH, DATA_DIR, npm_config_update_notifier: "false", PORT: "0", ...environment },
 			stdio: ["ignore", "pipe", "ignore"],
 		});
 		onEnd(t, () => {

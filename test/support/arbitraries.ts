@@ -179,16 +179,8 @@ function outside(schema: Schema): fc.Arbitrary<unknown> {
 		case "integer":
 		case "number": {
 			const { minimum, maximum } = schema;
-			const bounds = [
-				minimum - 1,
-				minimum,
-				maximum,
-				maximum + 1,
-				minimum - 1e-9,
-				maximum + 1e-9,
-				minimum + 0.5,
-			];
-			return fc.oneof(fc.constantFrom(...bounds, -0, String(minimum), [minimum]), oddValue);
+			const bounds = [minimum, maximum].flatMap((end) => [end - 1, end - 1e-9, end, end + 1e-9, end + 1]);
+			return fc.oneof(fc.constantFrom(...bounds, minimum + 0.5, -0, String(minimum), [minimum]), oddValue);
 		}
 		default:
 			return oddValue;

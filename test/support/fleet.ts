@@ -86,11 +86,7 @@ export async function runFleet(
 			const device = await VirtualDevice.start({
 				model,
 				serial,
-				settings: {
-					gateway: gatewayUrl,
-					token: deviceToken,
-					...(authority && { ca: authority.base64 }),
-				},
+				settings: { gateway: gatewayUrl, token: deviceToken, ...(authority && { ca: authority.base64 }) },
 				onExit: (exit) => exits.push(exit),
 				...options,
 			});
@@ -125,10 +121,7 @@ export function failOnDroppedUplinks(t: TestContext, gatewayUrl: string, authori
 }
 
 function tlsOf(folder: string, authority: Authority) {
-	return {
-		tls: tlsFiles(folder, authority.issue("IP:127.0.0.1")),
-		authority: authority.certificate,
-	};
+	return { tls: tlsFiles(folder, authority.issue("IP:127.0.0.1")), authority: authority.certificate };
 }
 
 function fleetDevice(device: VirtualDevice, monitor: Client): FleetDevice {

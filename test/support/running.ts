@@ -157,12 +157,8 @@ function apiAt(url: string) {
 		});
 		const text = await response.text();
 		const isJson = /json/.test(response.headers.get("content-type") ?? "");
-		return {
-			status: response.status,
-			headers: response.headers,
-			text,
-			body: isJson ? JSON.parse(text) : undefined,
-		};
+		const value = isJson ? JSON.parse(text) : undefined;
+		return { status: response.status, headers: response.headers, text, body: value };
 	};
 }
 

@@ -80,10 +80,7 @@ export abstract class SimulatedDevice {
 			...client,
 			headers: {
 				...bearer(token),
-				...(this.#options.isNamedByHeader !== false && {
-					"Device-Id": this.deviceId,
-					"Device-Model": model,
-				}),
+				...(this.#options.isNamedByHeader !== false && { "Device-Id": this.deviceId, "Device-Model": model }),
 				"Device-Chip": chip,
 				...(features && { "Device-Features": features.join(",") }),
 				...client?.headers,

@@ -239,10 +239,8 @@ test("sets and removes the cookie on the path of PUBLIC_URL, and creates links t
 	}
 	const { set } = await posted(gateway.url, "/login", {}, `token=${monitorToken}`);
 	assert.match(set, /; Path=\/;/);
-	const { text: link } = await posted(gateway.url, "/login/link", {
-		host: "localhost",
-		...bearer(monitorToken),
-	});
+	const from = { host: "localhost", ...bearer(monitorToken) };
+	const { text: link } = await posted(gateway.url, "/login/link", from);
 	assert.ok(JSON.parse(link).url.startsWith("http://localhost/gw/login?code="), link);
 });
 

@@ -41,10 +41,8 @@ test("plays a sound of one gateway on devices of another; any shows and stops it
 	assert.equal((await a.api("POST", "/api/sounds?name=Dinner", wav)).status, 201);
 	const frames = await b.open("/monitor?announcements", { headers: bearer(monitorToken) });
 
-	const { status, body } = await a.api("POST", "/api/announcements", {
-		sound: sha256,
-		targets: { all: true },
-	});
+	const asked = { sound: sha256, targets: { all: true } };
+	const { status, body } = await a.api("POST", "/api/announcements", asked);
 	assert.equal(status, 202);
 	const id = String(body.id);
 	await shows(b, id, { "dev-1-000001": "playing", "dev-1-000002": "playing" });

@@ -48,14 +48,8 @@ test("decodes mp3, m4a, ogg, flac and WAV, opens no file of a playlist, and work
 	const broken = await upload(Buffer.from("no sound"));
 	assert.match(broken.body.detail, /^DECODE_COMMAND .* code \d+: .*Invalid data found/);
 	assert.doesNotMatch(broken.body.detail, /\/input/);
-	const lines = [
-		"#EXTM3U",
-		"#EXT-X-TARGETDURATION:30",
-		"#EXTINF:30,",
-		join(folder, "a.mp3"),
-		"#EXT-X-ENDLIST",
-	];
-	assert.equal((await upload(Buffer.from(`${lines.join("\n")}\n`), "audio/mpegurl")).status, 422);
+	const list = `#EXTM3U\n#EXT-X-TARGETDURATION:30\n#EXTINF:30,\n${join(folder, "a.mp3")}\n#EXT-X-ENDLIST\n`;
+	assert.equal((await upload(Buffer.from(list), "audio/mpegurl")).status, 422);
 	for (const name of ["a.mp3", "24.wav"]) {
 		const words = ["--all", "--gateway", url, join(folder, name)];
 		await runCommand(t, "scripts/say.ts", words, { MONITOR_TOKEN: monitorToken }).printed(/playing/);

@@ -7,7 +7,7 @@ import { Duplex, PassThrough } from "node:stream";
 import { describe, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { bodyOf } from "../../../gateway/announcements/sounds.js";
-import { RequestError } from "../../../gateway/problem.js";
+import type { RequestError } from "../../../gateway/problem.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { Authority, tlsFiles } from "../../support/certificates.js";
 import { diskWith, failingDisk, systemError } from "../../support/disk.js";
@@ -70,14 +70,9 @@ describe("sound", () => {
 		const secure = connectTls({ socket: stream, ...trusted });
 		await nextEvent(secure, "secureConnect");
 		const handshakeBytes = Buffer.concat(encrypted).length;
-		const ask = (
-			start: string,
-			token: string,
-			fields: readonly string[],
-			body: Uint8Array = Buffer.alloc(0),
-		) => {
+		const ask = (start: string, token: string, fields: readonly string[], ...body: Uint8Array[]) => {
 			const lines = [`${start} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, ...fields];
-			secure.write(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]));
+			secure.write(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), ...body]));
 		};
 		const fields = ["Content-Type: audio/wav", `Content-Length: ${wav.length}`];
 		ask("POST /api/sounds?name=Dinner", monitorToken, fields, wav);
@@ -189,10 +184,7 @@ test("rejects a stalled and an incomplete upload", async (t) => {
 		const readAll = async () => {
 			while (!(await chunks.next()).done);
 		};
-		await assert.rejects(
-			readAll,
-			(error) => error instanceof RequestError && error.rejection.status === status,
-		);
+		await assert.rejects(readAll, ({ rejection }: RequestError) => rejection.status === status);
 	}
 });
 
@@ -237,13 +229,8 @@ describe("announcement", () => {
 		await playing.receives({ command: "start_sound", value: { id } });
 		playing.close();
 		const announcement = await ended(id);
-		assert.deepEqual(states(announcement), {
-			1: "busy",
-			2: "failed",
-			3: "unsupported",
-			4: "away",
-			5: "away",
-		});
+		const expected = { 1: "busy", 2: "failed", 3: "unsupported", 4: "away", 5: "away" };
+		assert.deepEqual(states(announcement), expected);
 		const failed = announcement.devices.find(({ state }: { state: string }) => state === "failed");
 		assert.equal(failed.reason, "404 Not Found");
 		await playing.connect();

@@ -47,10 +47,8 @@ test("documents each route, except the dashboard's files", async (t) => {
 test("has only the operations of the core without extensions", async (t) => {
 	const { url } = await runGateway(t, { extensions: [] });
 	for (const { method, path, extension } of described) {
-		const { status, body } = await ask(url, method, {
-			path: examplePath(path),
-			headers: bearer(monitorToken),
-		});
+		const asked = { path: examplePath(path), headers: bearer(monitorToken) };
+		const { status, body } = await ask(url, method, asked);
 		const isKnown = status !== 404 || !body.includes("No resource at this path");
 		assert.equal(isKnown, extension === undefined, `${method} ${path}: ${body}`);
 	}

@@ -51,11 +51,8 @@ test("records changes without secrets, across a restart, but no rejections or re
 	expectEntry("POST /api/tokens", { name: "ben", role: "user" });
 	assert.equal(await change("POST", "/api/tokens", { name: "not/a name", role: "user" }), 422);
 	assert.equal(await change("GET", "/api/tokens"), 200);
-	await first.device({
-		"Device-Id": "dev-1-ffffff",
-		"Device-Model": "DEV-1",
-		"Device-Features": "settings,sound",
-	});
+	const named = { "Device-Id": "dev-1-ffffff", "Device-Model": "DEV-1" };
+	await first.device({ ...named, "Device-Features": "settings,sound" });
 	const anna = await first.open("/monitor", { headers: bearer(annasToken) });
 	const note = "hush-hush: the password of the hall";
 	const url = "https://example.org/a.wav";

@@ -309,11 +309,6 @@ async function update(gateway: Clustered): Promise<void> {
 	// It may not know the device of another gateway yet.
 	await shows([gateway], {});
 	const watch = await gateway.watch();
-	const answer = await watch.request({
-		type: "trigger_ota",
-		targetId: id,
-		version: "custom",
-		requestId: "u",
-	});
+	const answer = await watch.request({ type: "trigger_ota", targetId: id, version: "custom" });
 	assert.equal(answer.type, "ack", JSON.stringify(answer));
 }

@@ -87,10 +87,7 @@ describe("update", () => {
 		const monitor = await gateway.open("/monitor", { ...client, headers: bearer(monitorToken) });
 		assert.equal((await monitor.request({ type: "trigger_ota", targetId: deviceId })).type, "ack");
 		const url = releaseUrl(gateway.url, image);
-		assert.deepEqual(await device.next(), {
-			command: "start_ota",
-			url,
-			cert_pem: await readFile(tls.cert, "utf8"),
-		});
+		const cert_pem = await readFile(tls.cert, "utf8");
+		assert.deepEqual(await device.next(), { command: "start_ota", url, cert_pem });
 	});
 });

@@ -59,11 +59,7 @@ describe("upload to a gateway with release keys", () => {
 		};
 		for (const wrong of Object.values(badSignatures(key, image, makeImage({ version: "1.5.0" }))))
 			if (wrong === undefined) assert.match(await post(), /^The image is not signed\. Send the signature/);
-			else
-				assert.match(
-					await post(textPart("signature", wrong)),
-					/^The image has a signature that matches no key/,
-				);
+			else assert.match(await post(textPart("signature", wrong)), /^The image has a .* that matches no key/);
 		const empty = Buffer.alloc(63).toString("base64");
 		for (const text of ["", "  ", "signature", empty, "A".repeat(88), "A".repeat(5000)])
 			for (const part of [textPart("signature", text), filePart(Buffer.from(text), "a.sig", "signature")])

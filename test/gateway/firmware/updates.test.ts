@@ -348,13 +348,10 @@ test("continues a download after a restart of the gateway, with five more minute
 	updates.onConnected(device);
 	assert.deepEqual([device.metadata.otaStatus, device.metadata.otaPercent], ["downloading", 43]);
 	assert.equal((await updates.trigger(device, "latest"))?.code, "ota_in_progress");
-	for (const [passed, status] of [
-		[5 * minute - 1, "downloading"],
-		[1, "failed"],
-	] as const) {
+	for (const passed of [5 * minute - 1, 1]) {
 		clock.pass(passed);
 		updates.expire();
-		assert.equal(device.metadata.otaStatus, status);
+		assert.equal(device.metadata.otaStatus, passed === 1 ? "failed" : "downloading");
 	}
 	updates.onUplink(device, report("1.3.0", 99_999));
 	updates.onUplink(device, progress(42));

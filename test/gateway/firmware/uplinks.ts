@@ -19,14 +19,10 @@ export function progress(percent: number): Uplink {
 	return uplink({ type: "ota_progress", percent, bytes_written: percent * 10, bytes_total: 1000 });
 }
 
-/** @param uptimeSeconds time since the start of the device @param image id of the running image */
-export function report(version: string, uptimeSeconds = 0, resetReason = "SW_RESET", image?: string): Uplink {
-	const health = {
-		uptime_seconds: uptimeSeconds,
-		free_heap_bytes: 1,
-		min_free_heap_bytes: 1,
-		reset_reason: resetReason,
-	};
+/** @param uptime seconds since the start of the device @param image id of the running image */
+export function report(version: string, uptime = 0, reset = "SW_RESET", image?: string): Uplink {
+	const heap = { free_heap_bytes: 1, min_free_heap_bytes: 1 };
+	const health = { uptime_seconds: uptime, ...heap, reset_reason: reset };
 	const named = withField(sampleReport("DEV-1"), "system.firmware_version", version);
 	return uplink(withField(withField(named, "system.image", image), "health", health));
 }

@@ -33,12 +33,7 @@ test("keeps the latest 50, at most 20 per address", () => {
 
 async function list({ api }: RunningGateway) {
 	const { rejections } = (await api("GET", "/api/rejections")).body;
-	return rejections.map(({ what, deviceId, reason, count }: CountedRejection) => [
-		what,
-		deviceId,
-		reason,
-		count,
-	]);
+	return rejections.map((one: CountedRejection) => [one.what, one.deviceId, one.reason, one.count]);
 }
 
 test("lists rejected devices by name, and dropped reports", async (t) => {
@@ -46,17 +41,13 @@ test("lists rejected devices by name, and dropped reports", async (t) => {
 	for (const id of ["dev-1-a1b2c3", "<script>"])
 		await gateway.rejected("/device", { "Device-Id": id, ...bearer("a-token-that-is-not-the-right-one") });
 	const unauthorized = "Missing or invalid token.";
-	assert.deepEqual(await list(gateway), [
-		["connection", null, unauthorized, 1],
-		["connection", "dev-1-a1b2c3", unauthorized, 1],
-	]);
+	const expected = [null, "dev-1-a1b2c3"].map((deviceId) => ["connection", deviceId, unauthorized, 1]);
+	assert.deepEqual(await list(gateway), expected);
 	const { device } = await gateway.namedDevice(await gateway.monitor());
 	device.socket.send("no JSON");
 	device.socket.send("no JSON");
-	const [latest = []] = await eventually(
-		() => list(gateway),
-		([latest]) => latest?.[3] === 2,
-	);
+	const listed = () => list(gateway);
+	const [latest = []] = await eventually(listed, ([latest]) => latest?.[3] === 2);
 	assert.deepEqual(latest.slice(0, 3), ["report", latest[1], "not JSON"]);
 	assert.match(String(latest[1]), /^(dev|proto)-1-/);
 });

@@ -97,10 +97,10 @@ const head = (method: string, path: string, length = 1e12) =>
 for (const isTls of [false, true])
 	describe(isTls ? "over TLS" : "without TLS", { skip: isTls && skip }, () => {
 		const run = (t: TestContext, options: GatewayOptions = {}) =>
-			runGateway(
-				t,
-				isTls && secured ? { ...options, tls: secured.tls, authority: secured.authority } : options,
-			);
+			runGateway(t, {
+				...options,
+				...(isTls && secured && { tls: secured.tls, authority: secured.authority }),
+			});
 
 		describe("pipelined requests", () => {
 			test("are parsed a few at a time", async (t) => {

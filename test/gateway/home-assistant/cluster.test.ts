@@ -83,11 +83,9 @@ test("keeps a device available that moves to another gateway, which alone execut
 test("publishes nothing of a device that only another gateway has", async (t) => {
 	const { home, a, b, device, address } = await runTwo(t, { isPublishing: false });
 	address.url = b.url;
+	const sessions = async () => (await a.monitor()).snapshot.sessions;
 	const isKnown = (isConnected: boolean) =>
-		eventually(
-			async () => (await a.monitor()).snapshot.sessions,
-			([known]) => known?.connected === isConnected,
-		);
+		eventually(sessions, ([known]) => known?.connected === isConnected);
 	await device.connect();
 	await isKnown(true);
 	device.close();

@@ -51,11 +51,7 @@ describe("personal tokens", () => {
 			hasEnded = true;
 		};
 		const extension: CreateExtension = ({ access: { logins }, tokens, storage }) => ({
-			routes: createTokenRoutes({
-				access: { logins, usedAt: () => undefined, endRevoked },
-				tokens,
-				storage,
-			}),
+			routes: createTokenRoutes({ access: { logins, usedAt: () => undefined, endRevoked }, tokens, storage }),
 		});
 		const { gateway, call } = await run(t, { extensions: [extension] });
 		await call("POST", "", { name: "ben", role: "user" });

@@ -12,12 +12,7 @@ import { ScriptedDevice, type ScriptedDeviceOptions } from "../../support/script
 
 export const old = "dev-1-00000a";
 export const next = "dev-1-00000b";
-export const label = {
-	name: "Lobby speaker",
-	room: "Lobby",
-	note: "behind the plant",
-	tags: ["beta", "shop"],
-};
+export const label = { name: "Lobby speaker", room: "Lobby", note: "by the plant", tags: ["beta", "shop"] };
 /** Report of the old board, which is muted. */
 export const settings = {
 	"peripherals.audio.volume": 0,
@@ -67,12 +62,8 @@ export async function setUp(url: string): Promise<void> {
 	await visit({ url, deviceId: old, report: settings });
 	await visit({ url, deviceId: next });
 	await call(url, "PATCH", `devices/${old}`, label);
-	await call(url, "PUT", "quiet-hours", {
-		targets: { device: old },
-		from: "22:00",
-		until: "07:00",
-		volume: 20,
-	});
+	const hours = { targets: { device: old }, from: "22:00", until: "07:00", volume: 20 };
+	await call(url, "PUT", "quiet-hours", hours);
 	await call(url, "POST", "schedules", {
 		name: "autumn",
 		at: { weekly: { time: "17:50" } },

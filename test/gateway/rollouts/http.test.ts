@@ -22,11 +22,8 @@ const quick = { ...smallest, groups: [{ size: "rest", soakSeconds: 0 }] };
 async function run(t: TestContext, options: RunOptions = {}) {
 	const dataDir = options.dataDir ?? (await temporaryDirectory(t));
 	const releasesDir = join(dataDir, "releases");
-	const board = { model: "DEV-1", chip: "esp32s3" } as const;
-	await writeReleases(releasesDir, [
-		{ version: "1.4.0", ...board },
-		{ version: "1.1.0", ...board },
-	]);
+	const releaseOf = (version: string) => ({ version, model: "DEV-1", chip: "esp32s3" }) as const;
+	await writeReleases(releasesDir, ["1.4.0", "1.1.0"].map(releaseOf));
 	const gateway = await runGateway(t, { ...options, dataDir, releasesDir });
 	const monitor = await gateway.monitor();
 	const { device } = await gateway.namedDevice(monitor);

@@ -116,11 +116,7 @@ describe("command", () => {
 		scheduled: [{}, "paused", "scheduled", undefined, "cancelled", "scheduled"],
 		running: [
 			{ startedAt, status: "running", approved: 0 },
-			"paused",
-			"running",
-			"running",
-			"cancelled",
-			"running",
+			...["paused", "running", "running", "cancelled", "running"],
 		],
 		paused: [{ startedAt, ...operator }, "paused", "running", undefined, "cancelled", "paused"],
 		"paused before its start": [operator, "paused", "scheduled", undefined, "cancelled", "paused"],

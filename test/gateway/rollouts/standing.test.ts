@@ -211,12 +211,8 @@ describe("later release of its channel", () => {
 	});
 
 	test("starts once for each device, at any disk step of a kill", async (t) => {
-		const { gateway, devices, releases, disk, problems, pass, restart, until } = await run(
-			t,
-			"fine",
-			"fine",
-			"fine",
-		);
+		const world = await run(t, "fine", "fine", "fine");
+		const { gateway, devices, releases, disk, problems, pass, restart, until } = world;
 		await gateway.rollouts.put("x", channel);
 		await pass(minute);
 		const versions = ["2.0.0"];

@@ -131,11 +131,7 @@ test("keeps the sound of a schedule until played, across restarts", needs("annou
 	await first.connect();
 	await call(first.url, "POST", "sounds?name=Gong&temporary=true", wav);
 	const action = { announcement: { sound: soundId, targets: { devices: ["dev-1-000001"] } } };
-	const { body: closing } = await first.call("POST", "schedules", {
-		...daily,
-		name: "Closing",
-		do: action,
-	});
+	const { body: closing } = await first.call("POST", "schedules", { ...daily, name: "Closing", do: action });
 	const { status, body } = await first.call("DELETE", `sounds/${soundId}`);
 	assert.equal(status, 409);
 	assert.match(body.detail, /^Gong .*Closing/);

@@ -113,10 +113,8 @@ describe("record of a device is written", () => {
 describe("known device", () => {
 	test("is written with its last state before its connection has closed", async (t) => {
 		let now = 1_000_000;
-		const { gateway, monitor, device } = await runWithDevice(t, {
-			now: () => now,
-			limits: { closeTimeoutMs: 600_000 },
-		});
+		const limits = { closeTimeoutMs: 600_000 };
+		const { gateway, monitor, device } = await runWithDevice(t, { now: () => now, limits });
 		const path = join(gateway.dataDir, "devices", "dev-1-a1b2c3.json");
 		const lastReportIs = async (time: number) => {
 			await waitUntil(async () => {

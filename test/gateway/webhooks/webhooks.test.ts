@@ -225,13 +225,7 @@ test("sends each event of a device, a schedule or a rejection, once or as often 
 	for (const otaStatus of ["rebooting", "rolled_back", "rolled_back"] as const)
 		core.sessions.setOta(device, { ...update, otaStatus });
 	const dueAt = "2026-11-27T16:50:00.000Z";
-	const schedule = {
-		id: "5f0c21b7a1b2c3d4",
-		name: null,
-		outcome: "missed",
-		dueAt,
-		reason: "No one ran.",
-	} as const;
+	const schedule = { id: "5f0c21b7", name: null, outcome: "missed", dueAt, reason: "No one ran." } as const;
 	core.events.emit("scheduleFailed", schedule);
 	reject("dev-1-eeeeee", true);
 	for (let attempt = 0; attempt < 3; attempt += 1) reject("dev-1-ffffff");

@@ -8,9 +8,7 @@ test("extracts new lines and the loss count from a live log message", () => {
 	assert.deepEqual(newLines(shown("a"), { seq: 0, dropped: 0, lines: "a\nb\n" }), ["b"]);
 	assert.deepEqual(newLines(shown("b"), { seq: 0, dropped: 0, lines: "a\nb\n" }), []);
 	assert.deepEqual(newLines(shown("c"), { seq: 0, dropped: 0, lines: "a\nb\n" }), ["a", "b"]);
-	assert.deepEqual(newLines(shown("a"), { seq: 1, dropped: 7, lines: "a\n" }), [
-		"(7 lines did not fit)",
-		"a",
-	]);
+	const lossy = newLines(shown("a"), { seq: 1, dropped: 7, lines: "a\n" });
+	assert.deepEqual(lossy, ["(7 lines did not fit)", "a"]);
 	assert.deepEqual(newLines(shown("a"), { seq: 0, dropped: 0, lines: "" }), []);
 });

@@ -13,13 +13,7 @@ import {
 } from "../../../../gateway/api/client/words.js";
 
 test("formats numbers in common units", () => {
-	assert.deepEqual([0, 59, 60, 3_725, 200_000].map(duration), [
-		"0 s",
-		"59 s",
-		"1 min",
-		"1 h 2 min",
-		"2 d 7 h",
-	]);
+	assert.equal([0, 59, 60, 3_725, 200_000].map(duration).join(), "0 s,59 s,1 min,1 h 2 min,2 d 7 h");
 	assert.deepEqual([0, 1999, 2000].map(age), ["just now", "just now", "2 s ago"]);
 	assert.deepEqual([100, 187_000, 1_300_000].map(bytes), ["100 B", "183 KB", "1.2 MB"]);
 	assert.equal(clock(Date.parse("2026-11-27T06:00:00Z") / 1000, "Europe/Berlin"), "07:00");
