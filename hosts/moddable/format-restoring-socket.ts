@@ -3,13 +3,15 @@
  * "number", but each write sets the format to "buffer"; it reports no reason for a rejected upgrade; and no headers of an accepted one.
  */
 
-import { ResponseHead } from "moddable/response-head";
+import { ResponseHead } from "./response-head.js";
+
+export type Bytes = ArrayBuffer | Uint8Array;
 
 export interface Socket {
 	format: "number" | "buffer";
-	read(count?: number | ByteBuffer): unknown;
+	read(count?: number | Bytes): unknown;
 	/** @returns the number of bytes that can be written next, which the SDK's typing lacks */
-	write(bytes: ByteBuffer): unknown;
+	write(bytes: Bytes): unknown;
 	close(): void;
 }
 
@@ -66,14 +68,14 @@ export class FormatRestoringSocket implements Socket {
 		this.#below.format = format;
 	}
 
-	read(count?: number | ByteBuffer): unknown {
+	read(count?: number | Bytes): unknown {
 		if (this.#firstLine.length > 0) return this.#firstLine.shift();
 		const read = count === undefined ? this.#below.read() : this.#below.read(count);
 		if (this.#accepted && typeof read === "number") this.#readAccepted(this.#accepted, read);
 		return read;
 	}
 
-	write(bytes: ByteBuffer): unknown {
+	write(bytes: Bytes): unknown {
 		const writable = this.#below.write(bytes);
 		this.#below.format = this.#previousFormat;
 		return writable;

@@ -1,8 +1,7 @@
 /**
  * Implementation of `embedded:network/http/client` that reproduces the SDK's behavior for tests: no timeouts, errors without a reason,
  * header names in lower case, an error for a body without a length, an exception in the socket's callback for a malformed status line,
- * no requests within onDone, no cancellation of a DNS lookup. Like hosts/moddable's client, it skips informational responses (RFC
- * 9110, 15.2) and rejects chunked bodies.
+ * no requests within onDone, no cancellation of a DNS lookup. Like hosts/moddable's client, it rejects chunked bodies.
  */
 
 import Timer from "timer";
@@ -147,10 +146,6 @@ export class HttpClient implements Interface {
 	}
 
 	#onHeaders(): void {
-		if (this.#status < 200) {
-			this.#state = "status";
-			return;
-		}
 		this.#state = "body";
 		this.#current?.onHeaders(this.#status, this.#headers);
 		if (this.#headers.has("transfer-encoding") && this.#socket)

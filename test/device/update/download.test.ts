@@ -493,15 +493,6 @@ describe("server that", () => {
 			assertUnharmed(rig);
 		});
 
-	test("sends 102 and 103 first is waited for, in parts and as a stream", () => {
-		const informational = `${head(102, {})}${head(103, { Link: "</style.css>; rel=preload" })}`;
-		for (const hasRanges of [true, false]) {
-			const outcome = run({ informational, hasRanges });
-			assert.equal(outcome.server.connections, 1);
-			assertUpdated(outcome);
-		}
-	});
-
 	test("fails once at each of two positions is retried", () => {
 		for (const status of [500, 503, 408, 429])
 			assertUpdated(

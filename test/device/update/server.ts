@@ -50,8 +50,6 @@ export interface ServerOptions {
 	readonly endAfter?: number;
 	/** Replaces a response; `index` counts requests. */
 	readonly answer?: (request: AskedFor, index: number) => RawAnswer | undefined;
-	/** Informational responses sent before each response. */
-	readonly informational?: string;
 }
 
 export interface AskedFor {
@@ -145,10 +143,7 @@ export class MemoryServer {
 		this.heads.push([this.sentBytes, this.sentBytes + raw.head.length]);
 		this.bodyBytes += raw.body?.length ?? 0;
 		return {
-			bytes: Buffer.concat([
-				Buffer.from(`${this.#options.informational ?? ""}${raw.head}`, "latin1"),
-				raw.body ?? Buffer.alloc(0),
-			]),
+			bytes: Buffer.concat([Buffer.from(raw.head, "latin1"), raw.body ?? Buffer.alloc(0)]),
 			ending: index === this.#options.endAfter ? "cut" : raw.ending,
 		};
 	}

@@ -2,59 +2,74 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { Bench, loadBoard } from "./board-bench.js";
+import { loadClass } from "../load.js";
 
-async function start() {
-	const bench = new Bench();
-	const { network } = await loadBoard("dev-1", bench);
-	return { bench, network };
+/** Timers that a test runs. */
+function makeTimers() {
+	const callbacks: (() => void)[] = [];
+	const run = () => {
+		for (const callback of callbacks.splice(0)) callback();
+	};
+	return { run, timer: { set: (callback: () => void) => callbacks.push(callback) } };
 }
 
 describe("TLS", () => {
-	const tls = "embedded:io/socket/tcp/tls";
 	// Uint8Array.fromBase64, which Node before 25 lacks.
 	before(() =>
 		Reflect.set(Uint8Array, "fromBase64", (text: string) => new Uint8Array(Buffer.from(text, "base64"))),
 	);
 
-	for (const [part, client] of [
-		["wss", "embedded:network/websocket/client"],
-		["https", "embedded:network/http/client"],
-	] as const)
-		test(`of ${part} trusts the given authority or no one, resumes no session and guards its callbacks`, async () => {
-			const { bench, network } = await start();
-			bench.answers.set(`${tls} read`, new Error("bad frame"));
-			for (const certificate of [undefined, "MAMCAQU="]) {
-				const common = { host: "gateway", port: 443, certificate, dns: { io: network.dns } };
-				const ignore = () => {};
-				const callbacks = { onReadable: ignore, onWritable: ignore, onControl: ignore, onClose: ignore };
-				new network[part]({ ...common, ...callbacks, path: "/", headers: [], onError: ignore });
-				const options = Object(bench.optionsOf(client).socket);
-				let errors = 0;
-				const owner = {
-					onReadable: () => {
-						throw new Error("bad frame");
-					},
-					onError: () => {
-						errors += 1;
-					},
+	for (const part of ["SecureWebSocket", "SecureHttp"])
+		test(`of a ${part} trusts the given authority or no one, resumes no session and guards its callbacks`, async () => {
+			const made: Record<string, Record<string, unknown>> = {};
+			const fail = () => {
+				throw new Error("bad frame");
+			};
+			const recording = (name: string) =>
+				class {
+					constructor(options: Record<string, unknown>) {
+						made[name] = options;
+					}
+					read = fail;
 				};
+			const traced: string[] = [];
+			const Client = await loadClass(
+				part,
+				"esp32/sockets.ts",
+				{
+					"embedded:io/socket/tcp": class {},
+					"embedded:io/socket/tcp/tls": recording("tls"),
+					"embedded:network/websocket/client": recording("client"),
+					"embedded:network/http/client": recording("client"),
+				},
+				traced,
+			);
+			for (const certificate of [undefined, "MAMCAQU="]) {
+				new Client({ certificate, headers: [] });
+				const options = Object(made.client?.socket);
+				let errors = 0;
 				// The SDK's clients create it.
-				new options.io({ ...options, ...owner });
-				const { secure, onReadable } = bench.optionsOf(tls);
+				new options.io({ ...options, onReadable: fail, onError: () => errors++ });
 				const authority = certificate && { certificate: Uint8Array.of(0x30, 0x03, 0x02, 0x01, 0x05) };
-				assert.deepEqual(secure, { cache: false, onUntrusted: undefined, ...authority });
-				assert.ok(typeof onReadable === "function", "no callback");
-				onReadable(1);
+				assert.deepEqual(made.tls?.secure, { cache: false, onUntrusted: undefined, ...authority });
+				Reflect.apply(Object(made.tls).onReadable, undefined, [1]);
 				assert.equal(errors, 1);
 			}
-			assert.match(bench.traced.join(""), /bad frame/);
+			assert.match(traced.join(""), /bad frame/);
 		});
 });
 
 test("Wi-Fi reports why a connection failed or ended, by ESP-IDF's reasons", async () => {
-	const { bench, network } = await start();
-	const station = new network.wifi({ onChanged: () => {} });
+	let failure = { reason: 0, hasJoined: 0 };
+	const FFI = class {
+		board_wifi_watch() {}
+		esp_wifi_set_ps = () => 0;
+		board_wifi_reason = () => failure.reason;
+		board_wifi_has_joined = () => failure.hasJoined;
+	};
+	const fakes = { "embedded:network/interface/wifi": class {}, "mc/ffi": FFI };
+	const Station = await loadClass("WiFiStation", "esp32/wifi-station.ts", fakes);
+	const station = new Station({});
 	const wrong = "wrong_password";
 	const ended = "ended_by_access_point";
 	for (const [reason, hasJoined, expected] of [
@@ -68,43 +83,57 @@ test("Wi-Fi reports why a connection failed or ended, by ESP-IDF's reasons", asy
 		...[201, 210, 211, 212].map((reason) => [reason, 1, "no_access_point"] as const),
 		[200, 1, "signal_lost"],
 	] as const) {
-		Object.assign(bench.natives, { board_wifi_reason: reason, board_wifi_has_joined: hasJoined });
+		failure = { reason, hasJoined };
 		assert.equal(station.reason, expected, `${reason}, joined ${hasJoined}`);
 	}
 });
 
 describe("name lookup", () => {
-	async function look(host: string, failure?: Error) {
-		const { bench, network } = await start();
-		bench.answers.set("net resolve", failure);
+	async function look(host: string) {
+		const { timer, run } = makeTimers();
 		const heard: string[] = [];
-		const onResolved = (name: string, address: string) => heard.push(`${name} ${address}`);
-		new network.dns({}).resolve({ host, onResolved, onError: () => heard.push("error") });
+		const resolve = () => {
+			throw new Error("no network");
+		};
+		const Lookup = await loadClass("SystemResolver", "esp32/network.ts", {
+			timer,
+			net: { resolve },
+			sntp: {},
+		});
+		new Lookup().resolve?.({
+			host,
+			onResolved: (name: string, address: string) => heard.push(`${name} ${address}`),
+			onError: () => heard.push("error"),
+		});
 		assert.deepEqual(heard, [], "in a later turn");
-		bench.runTimers();
-		return { bench, heard };
+		run();
+		return heard;
 	}
 
-	test("of an address sends no query", async () => {
-		const { bench, heard } = await look("192.168.1.20");
-		assert.deepEqual([heard, bench.calls], [["192.168.1.20 192.168.1.20"], []]);
-	});
+	test("of an address sends no query", async () =>
+		assert.deepEqual(await look("192.168.1.20"), ["192.168.1.20 192.168.1.20"]));
 
-	test("reports a failure to start", async () => {
-		assert.deepEqual((await look("gateway", new Error("no network"))).heard, ["error"]);
-	});
+	test("reports a failure to start", async () => assert.deepEqual(await look("gateway"), ["error"]));
 });
 
 describe("time query", () => {
-	async function ask(failure?: Error) {
-		const { bench, network } = await start();
-		bench.values.set("sntp time", 1).set("sntp error", -1);
-		bench.answers.set("sntp new", failure);
+	async function ask({ fails = false } = {}) {
+		const { timer, run } = makeTimers();
 		const heard: (number | undefined)[] = [];
-		const query = new network.time({ server: undefined, onTime: (seconds) => heard.push(seconds) });
-		const [, answer] = bench.made.get("sntp") ?? [];
-		assert.ok(typeof answer === "function", "no SNTP client was started");
-		return { bench, heard, query, answer };
+		let answer: (message: number, seconds?: number) => void = () => {};
+		let closed = 0;
+		const sntp = class {
+			static readonly time = 1;
+			static readonly error = -1;
+			constructor(_options: object, callback: typeof answer) {
+				if (fails) throw new Error("no network");
+				answer = callback;
+			}
+			close = () => closed++;
+		};
+		const Query = await loadClass("SntpQuery", "esp32/network.ts", { timer, net: {}, sntp });
+		const query = new Query({ onTime: (seconds: number | undefined) => heard.push(seconds) });
+		return { heard, query, run, answer, closed: () => closed };
 	}
 
 	test("reports only the first response", async () => {
@@ -116,18 +145,34 @@ describe("time query", () => {
 	});
 
 	test("reports in a later turn if it cannot be sent", async () => {
-		const { bench, heard } = await ask(new Error("no network"));
+		const { heard, run } = await ask({ fails: true });
 		assert.deepEqual(heard, []);
-		bench.runTimers();
+		run();
 		assert.deepEqual(heard, [undefined]);
 	});
 
 	test("reports nothing after close, and closes once", async () => {
-		const { bench, heard, query, answer } = await ask();
-		query.close();
-		query.close();
+		const { heard, query, answer, closed } = await ask();
+		query.close?.();
+		query.close?.();
 		answer(1, 1_790_000_000);
-		assert.deepEqual(heard, []);
-		assert.equal(bench.calls.filter((call) => call === "sntp close").length, 1);
+		assert.deepEqual([heard, closed()], [[], 1]);
 	});
+});
+
+test("a ring sends the colors in its order", async () => {
+	const Ring = await loadClass("Ring", "esp32/peripherals.ts", {
+		...Object.fromEntries(
+			["analog", "audio/out", "digital", "pwm"].map((name) => [`embedded:io/${name}`, class {}]),
+		),
+		"mc/ffi": class {
+			board_ring_open = () => 0;
+		},
+	});
+	for (const [order, sent] of [
+		[undefined, 0x02_3f_80],
+		["RGB", 0x3f_02_80],
+		["BRG", 0x80_3f_02],
+	] as const)
+		assert.equal(new Ring({ pin: 21, length: 12, order }).makeRGB?.(0x3f, 0x02, 0x80), sent, order);
 });

@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import {
+	FormatRestoringSocket,
+	type Socket,
+	type SocketOptions,
+} from "../../../hosts/moddable/format-restoring-socket.js";
 import { ResponseHead } from "../../../hosts/moddable/response-head.js";
-import { Bench, load } from "../esp32/board-bench.js";
-
-/** Types of hosts/moddable/format-restoring-socket.ts without the SDK's. */
-interface Socket {
-	format: "number" | "buffer";
-	read(count?: number): unknown;
-	write(bytes: Uint8Array): unknown;
-	close(): void;
-}
-interface SocketOptions {
-	readonly onReadable: (byteCount: number) => void;
-	readonly onError: () => void;
-}
 
 const date = "Fri, 27 Nov 2026 12:00:00 GMT";
 const accepted = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nDate: ${date}\r\n\r\n`;
@@ -51,16 +43,11 @@ class FakeSocket implements Socket {
 	}
 }
 
-type FormatRestoringSocketClass = new (options: object) => Socket;
-const isClass = (value: unknown): value is FormatRestoringSocketClass => typeof value === "function";
-
 /**
  * Places a FormatRestoringSocket between a socket and a client that reads everything it is offered, byte by byte as
  * the SDK's does.
  */
-async function connect() {
-	const { FormatRestoringSocket } = await load("moddable/format-restoring-socket.ts", new Bench());
-	assert.ok(isClass(FormatRestoringSocket), "FormatRestoringSocket is no class");
+function connect() {
 	const events: unknown[] = [];
 	let text = "";
 	let below: FakeSocket | undefined;
@@ -101,41 +88,41 @@ function inChunks(socket: FakeSocket, text: string, length: number): void {
 
 describe("socket below a WebSocket", () => {
 	for (const length of [1, 2, 7, 1000]) {
-		test(`forwards every byte of an accepted upgrade and of the bytes after it, with its date, in chunks of ${length}`, async () => {
-			const { below, events, text } = await connect();
+		test(`forwards every byte of an accepted upgrade and of the bytes after it, with its date, in chunks of ${length}`, () => {
+			const { below, events, text } = connect();
 			const frames = `\x81\x28\r\nDate: Sat, 28 Nov 2026 12:00:00 GMT\r\n\r\n`;
 			inChunks(below, `${accepted}${frames}`, length);
 			assert.equal(text(), `${accepted}${frames}`);
 			assert.deepEqual(events, [["date", date]]);
 		});
 
-		test(`reports a rejection once and then an error, and forwards nothing, in chunks of ${length}`, async () => {
-			const { below, events, text } = await connect();
+		test(`reports a rejection once and then an error, and forwards nothing, in chunks of ${length}`, () => {
+			const { below, events, text } = connect();
 			inChunks(below, rejected, length);
 			assert.deepEqual(events, [["rejected", 401, 5], "error"]);
 			assert.equal(text(), "");
 		});
 	}
 
-	test("forwards other data than HTTP to the client, which rejects it", async () => {
+	test("forwards other data than HTTP to the client, which rejects it", () => {
 		for (const nonsense of ["hello\r\n", "\0\0\0\n", `${"x".repeat(2000)}`]) {
-			const { below, events, text } = await connect();
+			const { below, events, text } = connect();
 			inChunks(below, nonsense, 10);
 			assert.equal(text(), nonsense);
 			assert.deepEqual(events, []);
 		}
 	});
 
-	test("reports a rejection whose connection ends within its head", async () => {
-		const { below, events } = await connect();
+	test("reports a rejection whose connection ends within its head", () => {
+		const { below, events } = connect();
 		below.receive("HTTP/1.1 503 Service Unavailable\r\nRetry-Af");
 		assert.deepEqual(events, []);
 		below.options.onError();
 		assert.deepEqual(events, [["rejected", 503, undefined], "error"]);
 	});
 
-	test("stops reading a rejection whose head never ends", async () => {
-		const { below, events } = await connect();
+	test("stops reading a rejection whose head never ends", () => {
+		const { below, events } = connect();
 		below.receive("HTTP/1.1 401 Unauthorized\r\n");
 		let sentBytes = 0;
 		for (; events.length === 0 && sentBytes < 1_000_000; sentBytes += 100) below.receive("x".repeat(100));
