@@ -25,7 +25,6 @@ export interface PixelStrip {
 	makeRGB(red: number, green: number, blue: number): number;
 	setPixel(index: number, color: number): void;
 	update(): void;
-	close(): void;
 }
 
 /** ECMA-419 `embedded:io/pwm`. */
@@ -303,8 +302,6 @@ export interface KeyValueStore {
 	read(key: string): string | undefined;
 	write(key: string, value: string): void;
 	delete(key: string): void;
-	/** Erases the whole store; only on hosts that cannot change values one by one. The device must restart next. */
-	readonly erase?: (() => void) | undefined;
 	close(): void;
 }
 

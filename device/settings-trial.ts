@@ -219,8 +219,7 @@ function replace(store: Store, name: InstalledSetting, value: string): void {
 }
 
 /** Factory reset: deletes installed settings and values set by commands or buttons, not those the device has determined itself. */
-export function eraseSettings(store: Pick<KeyValueStore, "delete" | "erase">): void {
-	if (store.erase) return store.erase();
+export function eraseSettings(store: Pick<KeyValueStore, "delete">): void {
 	// First, so that candidates do not become effective.
 	store.delete(marker);
 	for (const name of installedSettings) {

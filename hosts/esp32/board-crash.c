@@ -19,15 +19,11 @@
 #include "esp_rom_crc.h"
 #include "esp_system.h"
 #include "esp_timer.h"
+#include "espcoredump/include/esp_core_dump.h"
 #include "freertos/FreeRTOS.h"
 #include "freertos/freertos_debug.h"
 #include "freertos/task.h"
-#include "sdkconfig.h"
 #include "xtensa_context.h"
-
-#if CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH
-#include "espcoredump/include/esp_core_dump.h"
-#endif
 
 /* board-descriptor.c */
 extern const char *board_firmware_version(void);
@@ -105,7 +101,6 @@ static void note_stack(struct run *run, const uint32_t *counters, uint32_t count
 		length += (size_t)snprintf(run->stack + length, sizeof(run->stack) - length, "at 0x%08x\n", (unsigned)counters[i]);
 }
 
-#if CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH
 static const char *name_of_cause(uint32_t cause)
 {
 	switch (cause) {
@@ -159,16 +154,6 @@ static uint32_t id_of_dump(void)
 	}
 	return id;
 }
-
-static void erase_dump(void)
-{
-	esp_core_dump_image_erase();
-}
-#else
-static void describe_dump(struct checked_run *crash) { (void)crash; }
-static uint32_t id_of_dump(void) { return 0; }
-static void erase_dump(void) { }
-#endif
 
 /**
  * @param last the run that ended; NULL if unknown
@@ -291,7 +276,7 @@ void board_crash_start(void)
 		memset(&memory.crash, 0, sizeof(memory.crash));
 	begin_run();
 	if (is_dump_bad)
-		erase_dump();
+		esp_core_dump_image_erase();
 	else {
 		memory.reading_dump = MAGIC;
 		add_dump(NULL != kind);
@@ -389,7 +374,7 @@ uint32_t board_crash_uptime(void)
 void board_crash_clear(void)
 {
 	memset(&memory.crash, 0, sizeof(memory.crash));
-	erase_dump();
+	esp_core_dump_image_erase();
 }
 
 void board_trace(const char *text)

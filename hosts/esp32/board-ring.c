@@ -1,6 +1,6 @@
 /*
  * Driver for a ring of WS2812 LEDs on RMT. A frame is encoded completely before DMA sends it, so neither a cache miss nor a flash write
- * can delay a bit. On a chip whose RMT has no DMA, an interrupt refills the channel's memory. Called from peripherals.ts.
+ * can delay a bit. Called from peripherals.ts.
  */
 
 #include <stddef.h>
@@ -10,7 +10,6 @@
 #include "driver/rmt_tx.h"
 #include "esp_rom_sys.h"
 #include "esp_timer.h"
-#include "soc/soc_caps.h"
 
 /** Most pixels that a bring-up request sets (bring-up/requests.ts). */
 #define MOST_PIXELS 64
@@ -28,21 +27,14 @@
 /** Longest delay of the driver's completion interrupt, during a flash write. */
 #define DONE_TIMEOUT_MS 10
 
-#if SOC_RMT_SUPPORT_DMA
-#define WITH_DMA 1
-/** Includes the end marker, and reserve because the driver rounds each half of its buffer down to a cache line. */
+/** Symbols of a frame, the end marker, and reserve because the driver rounds each half of its buffer down to a cache line. */
 #define SYMBOLS(length) ((length) * PIXEL_BYTES * 8 + 32)
-#else
-#define WITH_DMA 0
-#define SYMBOLS(length) SOC_RMT_MEM_WORDS_PER_CHANNEL
-#endif
 
 static struct {
+	/** NULL unless the driver is started. */
 	rmt_channel_handle_t channel;
 	rmt_encoder_handle_t encoder;
 	uint32_t length;
-	/** Bit offset in 0xRRGGBB of the color sent in each byte of a pixel. */
-	uint8_t shift[PIXEL_BYTES];
 	/** Frame being drawn. */
 	uint8_t drawn[MOST_PIXELS * PIXEL_BYTES];
 	/** Frame being sent. */
@@ -51,38 +43,49 @@ static struct {
 	int64_t shown_at;
 } ring;
 
-/** @returns 0 unless `order` contains R, G and B once each */
-static int read_order(const char *order)
-{
-	static const char colors[] = "RGB";
-	if ((PIXEL_BYTES != strlen(order)) || !strchr(order, 'R') || !strchr(order, 'G') || !strchr(order, 'B'))
-		return 0;
-	for (int i = 0; i < PIXEL_BYTES; i++)
-		ring.shift[i] = (uint8_t)(16 - 8 * (strchr(colors, order[i]) - colors));
-	return 1;
-}
-
-static esp_err_t start(int32_t pin)
+/**
+ * Opens the ring with dark pixels; sends nothing. Must not be called while it is open.
+ *
+ * @param length 1 to 64 pixels
+ * @returns an esp_err_t
+ */
+int32_t board_ring_open(int32_t pin, uint32_t length)
 {
 	rmt_tx_channel_config_t config = {
 		.gpio_num = (gpio_num_t)pin,
 		.clk_src = RMT_CLK_SRC_DEFAULT,
 		.resolution_hz = TICKS_HZ,
-		.mem_block_symbols = SYMBOLS(ring.length),
+		.mem_block_symbols = SYMBOLS(length),
 		.trans_queue_depth = 1,
-		.flags.with_dma = WITH_DMA,
+		.flags.with_dma = 1,
 	};
 	rmt_bytes_encoder_config_t bits = {
 		.bit0 = { .level0 = 1, .duration0 = T0H, .level1 = 0, .duration1 = T0L },
 		.bit1 = { .level0 = 1, .duration0 = T1H, .level1 = 0, .duration1 = T1L },
 		.flags.msb_first = 1,
 	};
-	esp_err_t err = rmt_new_tx_channel(&config, &ring.channel);
+	rmt_channel_handle_t channel;
+	if (length > MOST_PIXELS)
+		return ESP_ERR_INVALID_ARG;
+	esp_err_t err = rmt_new_tx_channel(&config, &channel);
 	if (ESP_OK == err)
 		err = rmt_new_bytes_encoder(&bits, &ring.encoder);
 	if (ESP_OK == err)
-		err = rmt_enable(ring.channel);
+		err = rmt_enable(channel);
+	if (ESP_OK == err) {
+		ring.channel = channel;
+		ring.length = length;
+	}
 	return err;
+}
+
+/** Sets a pixel of the next frame. @param color the bytes to send, the first one in bits 16 to 23 */
+void board_ring_set(uint32_t index, uint32_t color)
+{
+	if (index >= ring.length)
+		return;
+	for (int i = 0; i < PIXEL_BYTES; i++)
+		ring.drawn[index * PIXEL_BYTES + i] = (uint8_t)(color >> (16 - 8 * i));
 }
 
 /** Waits until the LEDs have latched the last frame; frames of a pattern never need to wait. @returns 0 on timeout */
@@ -94,7 +97,7 @@ static int wait_until_shown(void)
 	return ESP_OK == rmt_tx_wait_all_done(ring.channel, DONE_TIMEOUT_MS);
 }
 
-/** Releases the driver. Ignores errors of parts that were not started. */
+/** Releases the driver for another ring; the LEDs keep the last frame. */
 void board_ring_close(void)
 {
 	if (!ring.channel)
@@ -102,38 +105,8 @@ void board_ring_close(void)
 	(void)wait_until_shown();
 	(void)rmt_disable(ring.channel);
 	(void)rmt_del_channel(ring.channel);
-	if (ring.encoder)
-		(void)rmt_del_encoder(ring.encoder);
+	(void)rmt_del_encoder(ring.encoder);
 	memset(&ring, 0, sizeof(ring));
-}
-
-/**
- * Opens the ring with dark pixels; sends nothing.
- *
- * @param length 1 to 64 pixels
- * @param order order of the colors in a pixel, e.g. "GRB"
- * @returns an esp_err_t
- */
-int32_t board_ring_open(int32_t pin, uint32_t length, const char *order)
-{
-	if (ring.channel)
-		return ESP_ERR_INVALID_STATE;
-	if ((0 == length) || (length > MOST_PIXELS) || !read_order(order))
-		return ESP_ERR_INVALID_ARG;
-	ring.length = length;
-	esp_err_t err = start(pin);
-	if (ESP_OK != err)
-		board_ring_close();
-	return err;
-}
-
-/** Sets a pixel of the next frame. @param color 0xRRGGBB */
-void board_ring_set(uint32_t index, uint32_t color)
-{
-	if (index >= ring.length)
-		return;
-	for (int i = 0; i < PIXEL_BYTES; i++)
-		ring.drawn[index * PIXEL_BYTES + i] = (uint8_t)(color >> ring.shift[i]);
 }
 
 /** Starts sending the next frame. Blocks only while the previous frame is still being sent. */

@@ -13,12 +13,6 @@
 #include "esp_timer.h"
 #include "freertos/FreeRTOS.h"
 #include "freertos/task.h"
-#include "sdkconfig.h"
-
-/* esp_psram/include/esp_psram.h, which is missing from the SDK's include path. */
-#if CONFIG_SPIRAM
-extern size_t esp_psram_get_size(void);
-#endif
 
 /** Reads the six bytes of the station interface's MAC address, or zeros on failure. */
 void board_read_mac(uint8_t *mac)
@@ -51,15 +45,6 @@ uint32_t board_flash_bytes(void)
 	if (ESP_OK != esp_flash_get_physical_size(NULL, &bytes))
 		return 0;
 	return bytes;
-}
-
-uint32_t board_psram_bytes(void)
-{
-#if CONFIG_SPIRAM
-	return (uint32_t)esp_psram_get_size();
-#else
-	return 0;
-#endif
 }
 
 /** Size of the chip's USB FIFO. ESP-IDF drops data that finds no room for 50 ms (usb_serial_jtag.c and usb_serial_jtag_vfs.c). */

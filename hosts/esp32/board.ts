@@ -1,10 +1,19 @@
 /** Creates the global `device` (device/host.ts) of a board from its pins. */
 
 import SMBus from "embedded:io/smbus";
+import UDP from "embedded:io/socket/udp";
+import { CrashMemory, TraceMemory } from "board/crash";
 import { ES8311 } from "board/es8311";
+import { SntpQuery, SystemResolver } from "board/network";
+import { PatchDecoder } from "board/patch";
 import { AudioOutput, PushButton, Ring } from "board/peripherals";
-import { createServices } from "board/services";
+import { ConsolePort } from "board/serial";
+import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
+import { SettingsStore } from "board/storage";
+import { SystemFacts } from "board/system";
+import { BootState, RunningImage, UpdateSlot } from "board/update";
 import { WiFiStation } from "board/wifi-station";
+import { Sha256 } from "moddable/sha256";
 import { boardModels, type Model } from "protocol/models";
 import type { AudioOutputOptions, ButtonPart, Host } from "../../device/host.js";
 import type { BoardPins, BoardTuning } from "./pins.js";
@@ -22,7 +31,23 @@ export function createBoard(options: BoardOptions): Host {
 	return {
 		model,
 		chip: "esp32s3",
-		...createServices(WiFiStation),
+		system: SystemFacts,
+		network: {
+			wifi: WiFiStation,
+			dns: SystemResolver,
+			ws: PlainWebSocket,
+			wss: SecureWebSocket,
+			http: PlainHttp,
+			https: SecureHttp,
+			time: SntpQuery,
+			udp: UDP,
+		},
+		update: { slot: UpdateSlot, running: RunningImage, boot: BootState, patchDecoder: PatchDecoder },
+		crash: CrashMemory,
+		trace: TraceMemory,
+		serial: ConsolePort,
+		digest: { sha256: Sha256 },
+		storage: { settings: SettingsStore },
 		soundBufferBytes: 65_536,
 		peripheral: {
 			button: {

@@ -13,6 +13,7 @@ import type {
 	PixelStrip,
 	PulseWidth,
 } from "../../device/host.js";
+import type { ColorOrder } from "./pins.js";
 
 /** Button between a pin and ground, with the chip's pull-up. */
 export class PushButton extends Digital implements DigitalInput {
@@ -39,23 +40,31 @@ export interface RingOptions {
 	readonly pin: number;
 	/** Number of pixels, 1 to 64. */
 	readonly length: number;
-	/** Color order; default "GRB". */
-	readonly order?: string | undefined;
+	readonly order?: ColorOrder | undefined;
 }
 
 /** Ring of WS2812 pixels (board-ring.c). Stays dark if the driver cannot be started. At most one instance may be open. */
 export class Ring implements PixelStrip {
 	readonly #ffi = nativeFunctions();
 	readonly length: number;
+	readonly #order: ColorOrder;
 
+	/** @param options.order default: that of the WS2812 */
 	constructor({ pin, length, order = "GRB" }: RingOptions) {
 		this.length = length;
-		const error = this.#ffi.board_ring_open(pin, length, order);
+		this.#order = order;
+		const error = this.#ffi.board_ring_open(pin, length);
 		if (error !== 0) trace(`LED ring not started: ESP-IDF error 0x${error.toString(16)}\n`);
 	}
 
+	/** @returns the three bytes in the order in which they are sent */
 	makeRGB(red: number, green: number, blue: number): number {
-		return (red << 16) | (green << 8) | blue;
+		const order = this.#order;
+		return (
+			(red << (16 - 8 * order.indexOf("R"))) |
+			(green << (16 - 8 * order.indexOf("G"))) |
+			(blue << (16 - 8 * order.indexOf("B")))
+		);
 	}
 
 	setPixel(index: number, color: number): void {

@@ -1,5 +1,8 @@
 /** Types of the boards' pins.ts: GPIO numbers of the ESP32-S3. A test checks that the chip supports each use. */
 
+/** Order in which an LED receives its colors. */
+export type ColorOrder = "RGB" | "RBG" | "GRB" | "GBR" | "BRG" | "BGR";
+
 export interface BoardPins {
 	readonly button: {
 		readonly play: number;
@@ -9,8 +12,8 @@ export interface BoardPins {
 	};
 	/** WS2812 data. */
 	readonly ledRing: number;
-	/** Color order of the LEDs; default "GRB", as in the WS2812. */
-	readonly ledOrder?: string;
+	/** Default: "GRB", as in the WS2812. */
+	readonly ledOrder?: ColorOrder;
 	/** I2C pins. The address is 0x18 (default) or 0x19, set by the codec's pin CE. */
 	readonly codec: { readonly data: number; readonly clock: number; readonly address?: number };
 	/** Must match manifest.json in the same folder, from which the SDK reads them; a test compares the two. */

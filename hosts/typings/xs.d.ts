@@ -31,8 +31,6 @@ declare module "mc/ffi" {
 		board_firmware_version(): string;
 		board_flash_bytes(): number;
 		board_is_pending_verify(): number;
-		board_nvs_erase(): number;
-		board_nvs_is_read_only(): number;
 		board_print(text: string): void;
 		board_psram_bytes(): number;
 		/** @param id receives eight bytes */
@@ -40,9 +38,9 @@ declare module "mc/ffi" {
 		/** @param mac receives six bytes */
 		board_read_mac(mac: ArrayBuffer): void;
 		board_ring_close(): void;
-		/** @param order order of the colors in a pixel, e.g. "GRB" @returns an esp_err_t */
-		board_ring_open(pin: number, length: number, order: string): number;
-		/** @param color 0xRRGGBB */
+		/** @returns an esp_err_t */
+		board_ring_open(pin: number, length: number): number;
+		/** @param color three bytes, the first one sent in bits 16 to 23 */
 		board_ring_set(index: number, color: number): void;
 		board_ring_show(): void;
 		/** Reads into the buffer. @returns the number of bytes */

@@ -305,17 +305,6 @@ for (const [name, trial] of [
 		t.diagnostic(`${cuts} power cuts`);
 	});
 
-test("erases settings as a whole when they can only be read", () => {
-	const calls: string[] = [];
-	eraseSettings({
-		delete: () => {
-			throw new Error("read-only");
-		},
-		erase: () => calls.push("erase"),
-	});
-	assert.deepEqual(calls, ["erase"]);
-});
-
 test("erases all provisioned settings, even when a power cut interrupts it and it is repeated", () => {
 	for (let operation = 1; ; operation++) {
 		const bench = new Bench();

@@ -121,7 +121,7 @@ export interface Probes {
 	level(pin: number): number;
 	/** Counts rising edges within 1 to 5 ms. @returns 0 if they cannot be counted */
 	countEdges(pin: number, ms: number): number;
-	/** Shows the given pixels. @throws Error without a ring */
+	/** Shows the given pixels. */
 	showPixels(pixels: readonly (readonly number[])[]): void;
 	/** Reads a pin of ADC1 as a 12-bit value. @throws Error without an ADC */
 	readAnalog(pin: number): number;

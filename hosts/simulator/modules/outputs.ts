@@ -32,8 +32,6 @@ export class Ring implements PixelStrip {
 		this.#shown = text;
 		this.#panel.post({ ring: text });
 	}
-
-	close(): void {}
 }
 
 const hapticResolution = 10;

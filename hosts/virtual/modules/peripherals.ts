@@ -113,10 +113,6 @@ export class PixelStrip implements PixelStripInterface {
 	update(): void {
 		this.#channel.post("frame", undefined, this.#frame);
 	}
-
-	close(): void {
-		this.#channel.close();
-	}
 }
 
 /** Haptic motor: ECMA-419 `embedded:io/pwm` with the 10-bit resolution of Moddable's ESP32 driver. */

@@ -21,7 +21,6 @@ function frame(state: LedState, timeMs: number, brightness = 1): Color[] {
 			pixels[index] = [color >> 16, (color >> 8) & 255, color & 255];
 		},
 		update() {},
-		close() {},
 	};
 	paint(strip, state, timeMs, brightness);
 	return pixels;

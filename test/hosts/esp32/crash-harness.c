@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIG_ESP_COREDUMP_ENABLE_TO_FLASH 1
 #define RTC_NOINIT_ATTR
 typedef enum { ESP_OK = 0, ESP_FAIL = -1 } esp_err_t;
 typedef enum { ESP_RST_UNKNOWN, ESP_RST_POWERON, ESP_RST_EXT, ESP_RST_SW, ESP_RST_PANIC, ESP_RST_INT_WDT, ESP_RST_TASK_WDT,

@@ -17,6 +17,17 @@ import { dimmingFor } from "../../../device/peripherals/room-brightness.js";
 import type { Command, StateReport } from "../../../device/protocol/messages.js";
 import { type Model, models } from "../../../device/protocol/models.js";
 import { volumeRegister } from "../../../hosts/esp32/es8311.js";
+import {
+	encodeNamespace,
+	encodePageHeader,
+	encodeString,
+	entryBytes,
+	entryOffset,
+	entryState,
+	pageBytes,
+	setEntryState,
+	stateTableOffset,
+} from "../../../hosts/esp32/nvs-format.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { sha256Of } from "../../support/bytes.js";
@@ -54,7 +65,32 @@ describe("on an emulated ESP32-S3", { skip, concurrency: true }, () => {
 			await (model === "PROTO-1" ? testSignedUpdates : testUpdates)(t, device, firmware.image);
 			if (model === "PROTO-1") await testFactoryReset(t, device);
 		});
+
+	test("a board with an NVS that another firmware has filled starts without settings", async (t) => {
+		const firmware = built.get("DEV-1");
+		if (!qemu || !firmware) throw new Error("not built");
+		const rig = await QemuRig.start(t, { qemu, model: "DEV-1", built: firmware, nvs: filledNvs() });
+		await rig.frames(10);
+		assert.equal(rig.read("nvs").indexOf("of another firmware"), -1);
+		assert.doesNotMatch(rig.serial, /abort\(|Guru/);
+	});
 });
+
+/** NVS of 16 pages, each with an item; ESP-IDF keeps a page free. */
+function filledNvs(): Uint8Array {
+	const nvs = new Uint8Array(16 * pageBytes).fill(0xff);
+	for (let index = 0; index < 16; index++) {
+		const page = nvs.subarray(index * pageBytes, (index + 1) * pageBytes);
+		const item =
+			index === 0 ? encodeNamespace("other", 1) : encodeString(1, `key${index}`, "of another firmware");
+		page.set(encodePageHeader(index));
+		page.set(item, entryOffset(0));
+		const states = page.subarray(stateTableOffset);
+		for (let entry = 0; entry < item.length / entryBytes; entry++)
+			setEntryState(states, entry, entryState.written);
+	}
+	return nvs;
+}
 
 /** A board and its current connection. */
 class Device {
@@ -543,11 +579,15 @@ async function testUpdates(t: TestContext, device: Device, image: Buffer): Promi
 		device.connection.send({ command: "start_ota", url });
 		await device.connection.next("ota_progress", ({ percent }) => percent > 0);
 		rig.forget();
-		await device.connection.next("ota_progress", ({ percent }) => percent > 95);
+		await device.connection.next("ota_progress", ({ percent }) => percent > 90);
 		assertFrames(rig.shown, Pattern.ofState(ledState.updating, 0.5, 3000), "update", 60);
 		assert.ok(rig.shown.length > 30, `${rig.shown.length} frames`);
+		await device.connection.next("ota_progress", ({ percent }) => percent === 100);
+		rig.forget();
 		await device.connection.next("ota_complete");
+		const { length } = rig.shown;
 		assert.equal((await device.reconnected()).system.firmware_version, "1.1.0");
+		assert.ok(length >= 10, `${length} frames while the image was verified`);
 	});
 
 	await rollsBack(t, device, { image: versionOf(image, "1.2.0"), server, from: "1.1.0", to: "1.2.0" });

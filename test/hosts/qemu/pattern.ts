@@ -72,7 +72,6 @@ export function frameOf(draw: (strip: PixelStrip) => void): string {
 			colors[index] = color;
 		},
 		update: () => {},
-		close: () => {},
 	});
 	return colors.map((color) => color.toString(16).padStart(6, "0")).join("");
 }

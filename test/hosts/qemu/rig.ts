@@ -63,6 +63,8 @@ export interface QemuRigOptions {
 	/** Default: one without TLS. */
 	readonly gateway?: ScriptedGateway;
 	readonly settings?: DeviceSettings;
+	/** Default: one with the settings. */
+	readonly nvs?: Uint8Array;
 }
 
 interface Started {
@@ -101,7 +103,7 @@ export class QemuRig {
 		flash.set(image, partitionNamed("ota_0").offset);
 		const stored = { ssid: "qemu", gateway: address, token: "token-of-the-tests", ...settings };
 		const { bytes, offset } = settingsPartition(stored);
-		flash.set(bytes, offset);
+		flash.set(options.nvs ?? bytes, offset);
 		writeFileSync(this.#flashFile, flash);
 		this.#started = this.#powerOn();
 	}

@@ -98,7 +98,6 @@ function colorsOf(length: number, ring: LedRing, timeMs: number): readonly numbe
 			colors[index] = color;
 		},
 		update() {},
-		close() {},
 	};
 	if (ring.light) lightOverlay(ring.light).paint(strip, timeMs, ring.brightness_coef);
 	else paint(strip, stateOf(ring), timeMs, ring.brightness_coef);
