@@ -594,6 +594,7 @@ async function testUpdates(t: TestContext, device: Device, image: Buffer): Promi
 }
 
 async function testSignedUpdates(t: TestContext, device: Device, image: Buffer): Promise<void> {
+	const { rig } = device;
 	const server = await ImageServer.run(t);
 	const next = versionOf(image, "1.1.0");
 
@@ -606,7 +607,7 @@ async function testSignedUpdates(t: TestContext, device: Device, image: Buffer):
 		}
 	});
 
-	await t.test("installs a signed image by a patch", async () => {
+	await t.test("installs a signed image by a patch", async (t) => {
 		const patch = { url: server.serve(makePatch(image, next)), from: sha256Of(image), to: sha256Of(next) };
 		device.connection.send({
 			command: "start_ota",
@@ -615,6 +616,7 @@ async function testSignedUpdates(t: TestContext, device: Device, image: Buffer):
 			patch,
 		});
 		await device.connection.next("ota_complete");
+		t.diagnostic(rig.serial.match(/update: \d+ bytes .*/)?.[0] ?? "no times");
 		assert.equal((await device.reconnected()).system.firmware_version, "1.1.0");
 	});
 
