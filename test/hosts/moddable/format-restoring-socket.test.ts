@@ -87,6 +87,14 @@ function inChunks(socket: FakeSocket, text: string, length: number): void {
 }
 
 describe("socket below a WebSocket", () => {
+	test("reads the rest of a frame header byte by byte after a write, which the client makes in another format", () => {
+		const { socket, below } = connect();
+		below.receive(accepted);
+		socket.format = "buffer";
+		socket.write(Uint8Array.of(0x8a, 0));
+		assert.equal(socket.format, "number");
+	});
+
 	for (const length of [1, 2, 7, 1000]) {
 		test(`forwards every byte of an accepted upgrade and of the bytes after it, with its date, in chunks of ${length}`, () => {
 			const { below, events, text } = connect();
