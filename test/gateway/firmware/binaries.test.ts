@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { rename, rm, symlink, writeFile } from "node:fs/promises";
+import { Agent, get } from "node:http";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { assertSameBytes, sha256Of } from "../../support/bytes.js";
 import { diskWith, failingDisk } from "../../support/disk.js";
+import { nextEvent } from "../../support/eventually.js";
 import { type FirmwareServer, runFirmwareServer } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
 import { catalogEntry, imagePath, writeCatalog, writeReleases } from "../../support/releases.js";
@@ -36,6 +38,20 @@ describe("complete binary", () => {
 		for (const target of ["/ota/firmware.bin?x=/y", `${serving.url}/ota/firmware.bin`])
 			assert.ok((await serving.request(target)).body.equals(image), target);
 		assert.equal((await serving.request("/ota/firmware.bin/")).status, 404);
+	});
+
+	test("is sent in ranges over one connection", async (t) => {
+		const serving = await runFirmwareServer(t);
+		const { sha256 } = (await serving.upload(image)).json;
+		const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+		t.after(() => agent.destroy());
+		const headers = { Range: "bytes=0-9", "If-Range": `"${sha256}"`, Connection: "keep-alive" };
+		for (const isReused of [false, true, true]) {
+			const request = get(`${serving.url}/ota/firmware.bin`, { agent, headers });
+			const [response] = await nextEvent(request, "response");
+			assert.deepEqual([response.statusCode, request.reusedSocket], [206, isReused]);
+			await nextEvent(response.resume(), "end");
+		}
 	});
 });
 
