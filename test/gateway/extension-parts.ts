@@ -23,7 +23,7 @@ const extensionParts: Readonly<Record<string, readonly string[]>> = {
 	// The torment compares events with /api/devices.
 	fleet: [
 		...browser("fleet", "home", "issues", "settings"),
-		...system("backup", "torment.long"),
+		...system("backup"),
 		...["test/gateway/audit", "test/gateway/inherited-names.test.ts", "test/gateway/replacement"],
 		...["test/support/monitor-view.ts", "test/torment"],
 	],
