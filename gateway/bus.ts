@@ -24,7 +24,7 @@ export interface Bus {
 	/** Serves requests; each goes to one server of the subject. If `answer` throws, the request times out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
 	/** Opens or creates a bucket. @throws {BusError} `disconnected` */
-	bucket(name: string, options?: BucketOptions): Promise<Bucket>;
+	bucket(name: string): Promise<Bucket>;
 	/** Lists the names of all buckets. @throws {BusError} `disconnected`, `timeout` */
 	buckets(): Promise<readonly string[]>;
 	/** Opens or creates a log. @throws {BusError} `disconnected` */
@@ -33,11 +33,6 @@ export interface Bus {
 	files(name: string): Promise<Files>;
 	/** Flushes pending messages, then ends all subscriptions. */
 	close(): Promise<void>;
-}
-
-export interface BucketOptions {
-	/** Time to live of values; undefined: unlimited. */
-	readonly ttlMs?: number;
 }
 
 /** Key-value store. Keys are arbitrary text; implementations encode them. */
@@ -55,7 +50,7 @@ export interface Bucket {
 	remove(key: string, revision: number): Promise<boolean>;
 	/**
 	 * Reports all values, then all changes, including this process's own and those missed while the server was
-	 * unreachable. An expired value may be reported as removed, or not.
+	 * unreachable.
 	 * @param onChange `entry` undefined: removed
 	 * @returns after all current values were reported
 	 * @throws {BusError} `disconnected`, `timeout`

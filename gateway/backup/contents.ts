@@ -21,7 +21,7 @@ import type { ArchiveFile } from "./archive.js";
 const kinds = { records: ".json", sounds: ".wav", images: ".bin", logs: ".jsonl" } as const;
 /** Folders for blobs that are stored on a bus. */
 const blobFolders = { "sound-files": kinds.sounds, firmware: kinds.images } as const;
-const logs = { audit: "gw-audit", rollouts: "gw-rollout-log" } as const;
+const logs = ["audit", "rollouts"] as const;
 /** Files generated from the current settings. */
 const ownFiles: readonly string[] = ["data/tokens.json", "data/webhooks.json"];
 
@@ -166,9 +166,9 @@ async function* ofBus(bus: Bus, suffixes: readonly string[]): AsyncGenerator<Arc
 			if (content) yield { name: `data/${folder}/${name}${suffix}`, content: await buffer(content) };
 		}
 	}
-	for (const [folder, name] of Object.entries(logs)) {
+	for (const folder of logs) {
 		const lines = new Map<string, string>();
-		for (const [key, entry] of await entriesOf(await bus.log(name)))
+		for (const [key, entry] of await entriesOf(await bus.log(`gw-${folder}`)))
 			lines.set(key, `${lines.get(key) ?? ""}${lineOf(entry)}`);
 		for (const [key, text] of lines) yield textFile(`data/${folder}/${fileOf(key)}`, text);
 	}

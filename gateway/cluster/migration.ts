@@ -7,7 +7,7 @@ import { type Disk, ifExists } from "../storage/atomic-file.js";
 import type { Files } from "../storage/blobs.js";
 import { FileLog } from "../storage/file-log.js";
 import { FileEngine } from "../storage/file-records.js";
-import { entriesOf, type Log } from "../storage/log.js";
+import { type Entry, entriesOf, type Log } from "../storage/log.js";
 
 export interface MigrationOptions {
 	readonly dataDir: string;
@@ -48,7 +48,7 @@ export async function migrateRecords(
 }
 
 /**
- * Appends the log in a folder to an empty shared one, and renames the folder.
+ * Appends the keys in a folder that a shared log lacks, or has incompletely after a failure, and renames the folder.
  * @param name folder within the data folder
  * @throws {BusError}
  */
@@ -58,15 +58,26 @@ export async function migrateLog(
 	log: Log,
 ): Promise<void> {
 	const directory = join(dataDir, name);
-	if (!(await isFolder(disk, directory)) || (await entriesOf(log)).length > 0) return;
-	const latest = new Map<string, number>();
-	for (const [key, { text }] of await entriesOf(new FileLog({ directory, disk, onProblem }))) {
-		const revision = await log.append(key, text, latest.get(key) ?? 0);
-		// Another gateway was first.
-		if (revision === undefined) return;
-		latest.set(key, revision);
+	if (!(await isFolder(disk, directory))) return;
+	const shared = byKey(await entriesOf(log));
+	const left: string[] = [];
+	for (const [key, entries] of byKey(await entriesOf(new FileLog({ directory, disk, onProblem })))) {
+		const known = shared.get(key) ?? [];
+		let after: number | undefined = known.at(-1)?.revision ?? 0;
+		// Another gateway has imported its own.
+		if (known.some(({ text }, index) => text !== entries[index]?.text)) after = undefined;
+		for (const { text } of entries.slice(known.length))
+			if (after !== undefined) after = await log.append(key, text, after);
+		if (after === undefined) left.push(key);
 	}
-	await moveAway(disk, directory, onProblem);
+	if (left.length === 0) return moveAway(disk, directory, onProblem);
+	onProblem(`${directory} was not moved completely, as the cluster has these already: ${left.join(", ")}.`);
+}
+
+function byKey(entries: Awaited<ReturnType<typeof entriesOf>>): ReadonlyMap<string, readonly Entry[]> {
+	const all = new Map<string, Entry[]>();
+	for (const [key, entry] of entries) all.set(key, [...(all.get(key) ?? []), entry]);
+	return all;
 }
 
 async function isFolder(disk: Disk, path: string): Promise<boolean> {

@@ -10,22 +10,9 @@ import type { LatestCrash } from "../services/devices.js";
 import type { Device } from "../sessions/device.js";
 import type { DeviceSnapshot, Offer } from "./device-step.js";
 
-/** Sends offers to devices of any gateway. */
-export interface Offers {
-	/** @returns why the offer was rejected; undefined if it was sent or the result is unknown */
-	send(rollout: Rollout, device: Device): Promise<UpdateRejection | undefined>;
-	/**
-	 * Prevents an unsent offer of another driver from being sent.
-	 * @returns like `send`
-	 */
-	recall(rollout: Rollout, deviceId: string): Promise<UpdateRejection | undefined>;
-}
-
 export interface AttemptsOptions extends Pick<Base, "monotonic"> {
 	readonly log: Pick<Logger, "info" | "error">;
 	readonly updates: Pick<Updates, "trigger" | "historyOf">;
-	/** Default: sends to devices of this gateway with `updates`. */
-	readonly offers?: Offers;
 	/** Default: no known crashes. */
 	readonly latestCrashOf?: (deviceId: string) => LatestCrash | undefined;
 	/** Devices by id. */
@@ -43,52 +30,42 @@ export class Attempts {
 	readonly #options: AttemptsOptions;
 	/** Devices whose latest attempt this process began. Comparing times instead would fail if the clock was set back. */
 	readonly #begun = new Set<string>();
-	/** Latest offer by device id. */
+	/** Latest offer by device id, unless it was sent. */
 	readonly #offers = new Map<string, Offer>();
 	/** Monotonic time from which a device may begin, by device id; infinity while it is offline. */
 	readonly #readyAt = new Map<string, number>();
 	/** Monotonic time until which an offline device may be about to connect. */
-	readonly #returningUntil: number;
+	#returningUntil = 0;
 
 	constructor(options: AttemptsOptions) {
 		this.#options = options;
-		this.#returningUntil = options.monotonic() + silenceMs;
+		this.awaitReturns();
+	}
+
+	/** Must be called when connected devices may be unknown for a while. */
+	awaitReturns(): void {
+		this.#returningUntil = this.#options.monotonic() + silenceMs;
 	}
 
 	/** Starts the update of a device. `snapshotOf` returns its progress. */
 	async begin(rollout: Rollout, deviceId: string): Promise<void> {
-		const { devices, updates, offers, log } = this.#options;
+		const { devices, updates, log } = this.#options;
 		const device = devices.get(deviceId);
 		if (!device) return;
 		this.#begun.add(deviceId);
-		const rejection = await this.#follow(rollout, deviceId, () =>
-			offers ? offers.send(rollout, device) : updates.trigger(device, ...triggerOf(rollout)),
-		);
-		const { version } = rollout.plan.firmware;
-		log.info(
-			{ rollout: rollout.id, deviceId, version, rejected: rejection?.code },
-			"rollout: update offered",
-		);
-	}
-
-	/** Adopts the attempt of a device to which the previous driver offered the update. */
-	async takeOver(rollout: Rollout, deviceId: string): Promise<void> {
-		const { offers } = this.#options;
-		if (offers) await this.#follow(rollout, deviceId, () => offers.recall(rollout, deviceId));
-	}
-
-	async #follow(
-		{ id }: Rollout,
-		deviceId: string,
-		offer: () => Promise<UpdateRejection | undefined>,
-	): Promise<UpdateRejection | undefined> {
 		this.#offers.set(deviceId, "pending");
-		const rejection = await offer().catch((error): UpdateRejection => {
-			this.#options.log.error({ rollout: id, deviceId, err: error }, "rollout: starting the update failed");
-			return { code: "no_firmware", message: "Reading the firmware failed." };
-		});
-		this.#offers.set(deviceId, rejection ?? "sent");
-		return rejection;
+		const { id: rolloutId, plan } = rollout;
+		const { version, source, images } = plan.firmware;
+		const pinned = images.map(({ sha256 }) => sha256);
+		const rejection = await updates
+			.trigger(device, source === "upload" ? "custom" : version, pinned)
+			.catch((error): UpdateRejection => {
+				log.error({ rollout: rolloutId, deviceId, err: error }, "rollout: starting the update failed");
+				return { code: "no_firmware", message: "Reading the firmware failed." };
+			});
+		// Otherwise the device has connected to another gateway or was removed.
+		if (this.#offers.delete(deviceId) && rejection) this.#offers.set(deviceId, rejection);
+		log.info({ rollout: rolloutId, deviceId, version, rejected: rejection?.code }, "rollout: update offered");
 	}
 
 	/** Delays the next attempt. */
@@ -107,12 +84,13 @@ export class Attempts {
 	snapshotOf(deviceId: string): DeviceSnapshot | undefined {
 		const { devices, updates, monotonic, latestCrashOf } = this.#options;
 		const device = devices.get(deviceId);
-		if (!device) {
+		const isElsewhere = device?.session.connected === true && device.session.link.isRemote === true;
+		if (!device || isElsewhere) {
 			this.#readyAt.delete(deviceId);
 			this.#begun.delete(deviceId);
 			this.#offers.delete(deviceId);
-			return undefined;
 		}
+		if (!device) return undefined;
 		const { model, chip, firmwareVersion: version, imageId, session } = device;
 		const isConnected = session.isReachable && device.hasReported;
 		let readyAt = this.#readyAt.get(deviceId) ?? Number.NEGATIVE_INFINITY;
@@ -126,7 +104,8 @@ export class Attempts {
 			version,
 			imageId,
 			isConnected,
-			isAvailable: monotonic() >= readyAt,
+			isElsewhere,
+			isAvailable: !isElsewhere && monotonic() >= readyAt,
 			offer: this.#offers.get(deviceId),
 			job,
 			crash: latestCrashOf?.(deviceId),
@@ -138,10 +117,4 @@ export class Attempts {
 	#draw(): number {
 		return (this.#options.random ?? Math.random)();
 	}
-}
-
-/** @returns version and image hashes for `Updates.trigger` */
-export function triggerOf({ plan }: Rollout): readonly [version: string, pinned: readonly string[]] {
-	const { version, source, images } = plan.firmware;
-	return [source === "upload" ? "custom" : version, images.map(({ sha256 }) => sha256)];
 }

@@ -2,17 +2,20 @@
 
 import type { Rollout } from "../api/rollout.js";
 import type { Base } from "../base.js";
-import type { Timing } from "./device-step.js";
+import { settleMs, type Timing } from "./device-step.js";
 import { isInWindow } from "./window.js";
 
-type Clocks = Pick<Base, "now" | "monotonic">;
+interface RolloutClockOptions extends Pick<Base, "now" | "monotonic"> {
+	/** Whether other gateways execute the same rollouts. */
+	readonly isShared: boolean;
+}
 
 export class RolloutClock {
-	readonly #options: Clocks;
+	readonly #options: RolloutClockOptions;
 	/** Milliseconds since 1970 at 0 of the monotonic clock. */
 	#origin: number;
 
-	constructor(options: Clocks) {
+	constructor(options: RolloutClockOptions) {
 		this.#options = options;
 		this.#origin = options.now() - options.monotonic();
 	}
@@ -42,6 +45,7 @@ export class RolloutClock {
 			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
 			isOpen: !window || isInWindow(window, wall),
 			isLate: deadline !== undefined && wall >= Date.parse(deadline),
+			graceMs: this.#options.isShared ? settleMs : 0,
 		};
 	}
 }

@@ -11,8 +11,8 @@ import type { UpdateRejection } from "../firmware/rejections.js";
 import { isActive, silenceMs, type UpdateJob } from "../firmware/update-job.js";
 import type { LatestCrash } from "../services/devices.js";
 
-/** Result of an offer: in progress, sent (the device's gateway may not have published its record yet), or rejected. */
-export type Offer = "pending" | "sent" | UpdateRejection;
+/** Offer that is being sent, or was rejected. */
+export type Offer = "pending" | UpdateRejection;
 
 /** Data of the gateway about a device. */
 export interface DeviceSnapshot extends Fit {
@@ -21,9 +21,11 @@ export interface DeviceSnapshot extends Fit {
 	readonly imageId?: string | undefined;
 	/** Whether it is connected and has reported, so `version` is up to date. */
 	readonly isConnected: boolean;
-	/** Whether it is connected and its next attempt is not delayed. */
+	/** Whether it is connected to another gateway, which follows it. */
+	readonly isElsewhere: boolean;
+	/** Whether it is connected to this gateway and its next attempt is not delayed. */
 	readonly isAvailable: boolean;
-	/** Result of the latest offer since the gateway's start. */
+	/** Latest offer of this gateway; undefined if it was sent. */
 	readonly offer?: Offer | undefined;
 	/** Latest update. */
 	readonly job?: UpdateJob | undefined;
@@ -44,14 +46,11 @@ export interface Timing {
 	readonly isOpen: boolean;
 	/** Whether `deadline` has passed. */
 	readonly isLate: boolean;
+	/** Time after which records of other gateways were read, such as that of an update, which precedes its command. */
+	readonly graceMs: number;
 }
 
-/** Time after which an update without a record counts as not sent. Records precede their command. */
-const unsentMs = 30_000;
-/**
- * Grace period for a device of another gateway, whose update result may arrive before its version: the time
- * gateways need to reconnect after a NATS server failed. A recorded rollback counts immediately.
- */
+/** Time gateways need to reconnect after a NATS server failed. A recorded rollback counts immediately. */
 export const settleMs = 30_000;
 
 export type GetSnapshot = (deviceId: string) => DeviceSnapshot | undefined;
@@ -116,9 +115,12 @@ export function observe(
 	const isQueued = step.status === "queued";
 	const isTimedOut = step.status === "timed_out";
 	if (!isQueued && !isTimedOut && !holdsSlot(step)) return step;
-	const { now, isDue, isLate } = timing;
+	const { now, isDue, isLate, graceMs } = timing;
 	const snapshot = snapshotOf(step.deviceId);
+	if (snapshot?.isElsewhere) return step;
 	if (isTimedOut && !(snapshot && hasReturned(rollout, step, snapshot))) return step;
+	// A device that has just connected to another gateway may not be known here yet.
+	if (!snapshot && now - step.at < graceMs) return step;
 	if (!snapshot) return withStatus(step, "removed", now, "The device was removed from the gateway.");
 	if (!isQueued) return follow(rollout, step, snapshot, timing);
 	if (!isDue) return step;
@@ -146,18 +148,16 @@ function hasReturned(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapsho
 
 /** Returns the next step of a device in a slot, from its report and its recorded update. */
 function follow(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, timing: Timing): DeviceStep {
-	const { now } = timing;
+	const { now, graceMs } = timing;
+	const { offer } = snapshot;
 	const job = jobOf(rollout, step, snapshot);
-	if (
-		step.status === "offered" &&
-		(typeof snapshot.offer === "object" || !(job || snapshot.offer === "sent"))
-	)
-		return snapshot.offer === "pending" ? step : requeue(rollout, step, snapshot.offer, now);
+	if (step.status === "offered" && typeof offer === "object") return requeue(rollout, step, offer, now);
 	if (!job) {
 		if (step.status === "soaking" || isInstalled(rollout.plan, snapshot))
 			return soak(rollout, step, snapshot, now);
-		const isUnsent = step.status === "offered" && snapshot.isConnected && now - step.at >= unsentMs;
-		if (isUnsent) return requeue(rollout, step, snapshot.offer, now);
+		// Its gateway was stopped before it sent the update.
+		const isUnsent = step.status === "offered" && offer !== "pending" && now - step.at >= graceMs;
+		if (isUnsent) return requeue(rollout, step, undefined, now);
 		const isSilent = now - step.at >= silenceMs && !snapshot.isReturning;
 		return isSilent ? withStatus(step, "timed_out", now, "No update status received for 5 minutes.") : step;
 	}
@@ -190,10 +190,9 @@ function follow(rollout: Rollout, step: DeviceStep, snapshot: DeviceSnapshot, ti
 function requeue(
 	{ head }: Rollout,
 	step: DeviceStep,
-	offer: DeviceSnapshot["offer"] | { readonly message: string | undefined },
+	rejection: UpdateRejection | { readonly message: string | undefined } | undefined,
 	now: number,
 ): DeviceStep {
-	const rejection = typeof offer === "object" ? offer : undefined;
 	const { group, ...rest } = step;
 	const attempts = step.attempts - 1;
 	const before = { ...rest, attempts, ...(attempts > 0 && group !== undefined && { group }) };

@@ -2,14 +2,12 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { deviceId } from "../../device/protocol/messages.js";
-import { boolean, integer, list, object, optional, string } from "../../device/protocol/schema.js";
+import { boolean, integer, list, object, optional } from "../../device/protocol/schema.js";
 import { deviceStep, head, type Rollout } from "../api/rollout.js";
 import { time } from "../api/time.js";
 import { queued } from "./device-step.js";
 import type { Change } from "./machine.js";
 
-/** Id of the gateway that appended the entry; absent outside of a cluster. */
-const by = optional(string(64));
 /**
  * First entry of a rollout. Entries before it belong to an earlier rollout with this id or to an earlier
  * release. With a head it is complete and has no devices.
@@ -19,14 +17,12 @@ export const planEntry = object({
 	createdAt: time,
 	plan: object({}),
 	head: optional(head),
-	by,
 });
 /** Devices in order. */
 export const queueEntry = object({ at: time, ids: list(deviceId, 5_000) });
 /** Changed steps. A rollout is listed once it has a head. */
-export const stepsEntry = object({ head: optional(head), devices: list(deviceStep, 500), by });
-export const claimedEntry = object({ claimed: boolean(), by });
-export const removedEntry = object({ removed: boolean(), by });
+export const stepsEntry = object({ head: optional(head), devices: list(deviceStep, 500) });
+export const removedEntry = object({ removed: boolean() });
 
 /** Keeps an entry below 1 MB. */
 const stepsAtOnce = 500;

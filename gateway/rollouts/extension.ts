@@ -1,23 +1,22 @@
 /** Rollouts: updates of a fleet in groups, paused automatically when too many fail. */
 
-import { join } from "node:path";
 import { type FrameOf, frameText } from "../api/frames.js";
 import type { Core, Extension } from "../extension.js";
+import { retryUntilConnected } from "../retry-until-connected.js";
 import { latestCrash } from "../services/devices.js";
-import { FileLog } from "../storage/file-log.js";
 import { frameOf, Rollouts } from "./rollouts.js";
 import { createRolloutRoutes } from "./routes.js";
-import { SharedRollouts } from "./shared/shared-rollouts.js";
 import { RolloutStore } from "./store.js";
 
 export function createRollouts(core: Core): Extension {
-	const { settings, sessions, firmware, monitors, peers, metrics, disk, log } = core;
+	const { settings, sessions, firmware, monitors, peers, metrics, log, openLog } = core;
 	const { now, monotonic, yieldToLoop, storage } = core;
 	const onProblem = (problem: string) => log.warn({ problem }, "rollouts");
 	const store = new RolloutStore({ onProblem });
-	const directory = join(settings.dataDir, "rollouts");
-	const openStore = () => store.open(new FileLog({ directory, disk, onProblem }));
-	const parts = {
+	let isClosed = false;
+	const rollouts = new Rollouts({
+		store,
+		isShared: peers.bus !== undefined,
 		selection: firmware.selection,
 		updates: firmware.updates,
 		latestCrashOf: (deviceId: string) => core.services.get(latestCrash)?.(deviceId),
@@ -32,11 +31,7 @@ export function createRollouts(core: Core): Extension {
 			core.events.emit("rollout", rollout);
 		},
 		log,
-	};
-	const { id, bus, ownerOf } = peers;
-	const rollouts = bus
-		? new SharedRollouts({ ...parts, id, bus, ownerOf, earlier: store })
-		: new Rollouts({ ...parts, store });
+	});
 	metrics.watch("gateway_rollouts", "Active rollouts", () => rollouts.active().length);
 	return {
 		routes: createRolloutRoutes(rollouts),
@@ -50,9 +45,13 @@ export function createRollouts(core: Core): Extension {
 			return rollouts.readinessProblem;
 		},
 		open: async () => {
-			await openStore();
+			const read = async () => store.open(await openLog("rollouts", onProblem));
+			await retryUntilConnected({ isClosed: () => isClosed, onProblem }, read);
 			rollouts.open();
 		},
-		close: () => rollouts.close(),
+		close: () => {
+			isClosed = true;
+			return rollouts.close();
+		},
 	};
 }

@@ -1,6 +1,7 @@
 /**
  * Executes rollouts: compares each active one with its devices twice a second, stores the resulting steps,
- * then starts updates and notifies monitors.
+ * then starts updates and notifies monitors. In a cluster, each gateway follows the devices connected to it, and all
+ * follow those that are away; of two concurrent changes, the second is rejected and computed again.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -32,10 +33,9 @@ import { isBehind, isLater, isStanding, isUpdating, updateMembers, withRelease }
 import type { RolloutStore } from "./store.js";
 
 export interface RolloutsOptions extends AttemptsOptions, PlannerOptions, Pick<Base, "storage"> {
-	/** Already open if this gateway is not in a cluster. */
 	readonly store: RolloutStore;
-	/** Whether this gateway drives the rollouts. Default: always. */
-	readonly isDriver?: () => boolean;
+	/** Whether other gateways execute the same rollouts. */
+	readonly isShared: boolean;
 	/** Notifies monitors and extensions. */
 	readonly announce: (frame: FrameOf<"rollout_update">) => void;
 }
@@ -43,6 +43,8 @@ export interface RolloutsOptions extends AttemptsOptions, PlannerOptions, Pick<B
 const intervalMs = 500;
 const announceMs = 1_000;
 const maxRollouts = 20;
+/** Delay in a cluster after reading the rollouts, by which this gateway knows the devices of the others. */
+const learningMs = 10_000;
 
 export class Rollouts {
 	readonly #options: RolloutsOptions;
@@ -53,9 +55,11 @@ export class Rollouts {
 	readonly #changed = new Set<string>();
 	readonly #clock: RolloutClock;
 	readonly #planner: Planner;
-	#attempts: Attempts;
+	readonly #attempts: Attempts;
 	/** Times at which completed devices were first seen with an older version, by rollout and device, as `Timing.now`. */
 	readonly #behind = new Map<string, ReadonlyMap<string, number>>();
+	/** Monotonic time from which this gateway executes rollouts. */
+	#begunAt = 0;
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(options: RolloutsOptions) {
@@ -64,9 +68,10 @@ export class Rollouts {
 		this.#planner = new Planner(options);
 		this.#attempts = new Attempts(options);
 		options.store.onChange = (id, removed) => this.#onChange(id, removed);
+		options.store.onRead = () => this.#onRead();
 	}
 
-	/** Resumes stored rollouts. */
+	/** Resumes rollouts of the store, which is already open. */
 	open(): void {
 		this.#changed.clear();
 		this.#resume();
@@ -76,22 +81,6 @@ export class Rollouts {
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
 		await this.#queue.settle();
-	}
-
-	/**
-	 * Takes over from another driver.
-	 * @param begin makes this gateway the driver; returns false to abort
-	 */
-	takeOver(begin: () => boolean): Promise<void> {
-		return this.#queue.add(async () => {
-			if (!begin()) return;
-			this.#attempts = new Attempts(this.#options);
-			this.#behind.clear();
-			this.#clock.catchUp(this.active());
-			for (const rollout of this.list())
-				for (const { deviceId, status } of rollout.devices.values())
-					if (status === "offered") void this.#attempts.takeOver(rollout, deviceId);
-		});
 	}
 
 	/** Reason why steps cannot be stored, or undefined. */
@@ -310,10 +299,10 @@ export class Rollouts {
 	}
 
 	async #step(id: string): Promise<void> {
-		const { store, log, isDriver = () => true } = this.#options;
+		const { store, log, monotonic } = this.#options;
 		const later = await this.#findLater(id);
 		const rollout = store.find(id);
-		if (!rollout || !isDriver()) return;
+		if (!rollout || monotonic() < this.#begunAt) return;
 		const timing = this.#clock.timingOf(rollout);
 		if (!later || !isStanding(rollout, timing) || !isLater(rollout.plan, later.version))
 			return this.#advance(rollout, timing);
@@ -446,12 +435,22 @@ export class Rollouts {
 		}
 	}
 
+	/** Waits until this gateway knows which devices others have, after its start or a disconnection from them. */
+	#onRead(): void {
+		const { isShared, monotonic } = this.#options;
+		if (!isShared) return;
+		this.#begunAt = monotonic() + learningMs;
+		this.#attempts.awaitReturns();
+		this.#behind.clear();
+	}
+
 	/**
 	 * Resumes rollouts after a restart. The time since the latest step does not count, as the gateway did not
-	 * observe the devices or its clock was behind.
+	 * observe the devices or its clock was behind; in a cluster, others did.
 	 */
 	#resume(): void {
 		const latest = this.#clock.catchUp(this.active());
+		if (this.#options.isShared) return;
 		const pausedMs = this.#clock.now() - latest;
 		for (const rollout of this.active()) {
 			const held = [...rollout.devices.values()].filter(holdsSlot);

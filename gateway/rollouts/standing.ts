@@ -26,7 +26,7 @@ export function isBehind(
 ): boolean {
 	if (status !== "succeeded" && status !== "already_installed") return false;
 	const snapshot = snapshotOf(deviceId);
-	if (!snapshot?.isConnected) return false;
+	if (!snapshot?.isConnected || snapshot.isElsewhere) return false;
 	const isRolledBack =
 		snapshot.job?.status === "rolled_back" && snapshot.job.version === plan.firmware.version;
 	return !isRolledBack && findObstacle({ ...plan, allowDowngrade: false }, snapshot) === undefined;
@@ -35,7 +35,7 @@ export function isBehind(
 /**
  * @param ids devices that the target selects now
  * @param rejoins whether a completed device joins again
- * @returns devices that join, and queued ones that leave because they lost their tags
+ * @returns devices that join, and queued ones that leave because they lost their tags, except those of other gateways
  */
 export function updateMembers(
 	{ devices }: Rollout,
@@ -46,11 +46,13 @@ export function updateMembers(
 ): readonly DeviceStep[] {
 	const joining = ids.filter((id) => {
 		const step = devices.get(id);
-		return !step || step.status === "removed" || step.status === "cancelled" || rejoins(step);
+		const mayJoin = !step || step.status === "removed" || step.status === "cancelled" || rejoins(step);
+		return mayJoin && !snapshotOf(id)?.isElsewhere;
 	});
 	const meant = new Set(ids);
 	const leaving = [...devices.values()].filter(
-		({ status, deviceId }) => status === "queued" && !meant.has(deviceId) && snapshotOf(deviceId),
+		({ status, deviceId }) =>
+			status === "queued" && !meant.has(deviceId) && snapshotOf(deviceId)?.isElsewhere === false,
 	);
 	return [
 		...joining.map((id) => queued(id, now)),

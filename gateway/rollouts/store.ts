@@ -1,8 +1,7 @@
 /**
  * Rollouts in an append-only log, keyed by rollout. Each change is appended before it takes effect. A damaged
  * entry loses only that entry, a damaged plan only that rollout. In a cluster, a gateway can only append
- * after the latest entry that it has read, so a driver that lost its lease unnoticed can store nothing once
- * its successor has claimed the rollouts.
+ * after the latest entry of all gateways.
  */
 
 import { messageOf } from "../../device/message-of.js";
@@ -12,24 +11,12 @@ import { type DeviceStep, type Head, type Rollout, rolloutId } from "../api/roll
 import { BusError } from "../bus.js";
 import { errorCode } from "../problem.js";
 import type { Entry, Log } from "../storage/log.js";
-import { holdsSlot, queued } from "./device-step.js";
-import {
-	changeEntries,
-	claimedEntry,
-	entriesOf,
-	planEntry,
-	queueEntry,
-	removedEntry,
-	stepsEntry,
-} from "./entries.js";
+import { queued } from "./device-step.js";
+import { changeEntries, entriesOf, planEntry, queueEntry, removedEntry, stepsEntry } from "./entries.js";
 import type { Change } from "./machine.js";
 import { parseStoredPlan } from "./plan.js";
 
 export interface RolloutStoreOptions {
-	/** Id of this run of the gateway; undefined outside of a cluster. */
-	readonly gatewayId?: string;
-	/** Called when another gateway has claimed the rollouts, or when an append may or may not have succeeded. */
-	readonly onStale?: () => void;
 	readonly onProblem: (sentence: string) => void;
 }
 
@@ -46,8 +33,6 @@ interface StoredRollout {
 	readonly head?: Head;
 	/** Copied before a change once `rollout` shares it. */
 	readonly devices: Map<string, DeviceStep>;
-	/** Revision of the entry that offered the update, by device that holds a slot. */
-	readonly offers: Map<string, number>;
 	/** Cached result of `find`. */
 	rollout?: Rollout | undefined;
 }
@@ -58,6 +43,8 @@ export class RolloutStore {
 	 * @param removed last state of a removed rollout
 	 */
 	onChange: ((id: string, removed?: Rollout) => void) | undefined;
+	/** Called after the whole log was read, also after each reconnection. */
+	onRead: (() => void) | undefined;
 	readonly #options: RolloutStoreOptions;
 	#log: Log | undefined;
 	readonly #rollouts = new Map<string, StoredRollout>();
@@ -88,9 +75,7 @@ export class RolloutStore {
 	async open(log: Log): Promise<void> {
 		await log.read({
 			onAll: (entries) => this.#readAll(entries),
-			onEntry: (key, entry) => {
-				if (this.#onEntry(key, entry)) this.#options.onStale?.();
-			},
+			onEntry: (key, entry) => this.#onEntry(key, entry),
 		});
 		this.#log = log;
 		await this.#compact(log);
@@ -128,21 +113,6 @@ export class RolloutStore {
 			this.#waiting.add(check);
 			check();
 		});
-	}
-
-	/**
-	 * Takes over from the previous driver, whose next append is rejected.
-	 * @returns false if any rollout could not be claimed
-	 */
-	async claim(): Promise<boolean> {
-		for (const { id } of this.list())
-			for (;;) {
-				const before = this.revisionOf(id);
-				const isClaimed = await this.#append(id, { claimed: true });
-				if (isClaimed) break;
-				if (isClaimed === undefined || !(await this.waitForRevision(id, before + 1))) return false;
-			}
-		return true;
 	}
 
 	/** @returns like `append`; also false if the id exists */
@@ -227,11 +197,6 @@ export class RolloutStore {
 		this.#rollouts.set(id, { ...kept, devices: shown, rollout: undefined });
 	}
 
-	/** Revision of the entry that offered a device the update; 0: it holds no slot. */
-	offerOf(id: string, deviceId: string): number {
-		return this.#rollouts.get(id)?.offers.get(deviceId) ?? 0;
-	}
-
 	/** Rewrites each rollout without obsolete entries, if no other process reads the log. */
 	async #compact(log: Log): Promise<void> {
 		for (const [id, kept] of this.#rollouts) {
@@ -252,18 +217,15 @@ export class RolloutStore {
 	 * @returns false if another gateway has appended; undefined if the bus failed and the result is unknown
 	 * @throws {NodeJS.ErrnoException} outside of a cluster
 	 */
-	async #append(id: string, content: object): Promise<boolean | undefined> {
+	async #append(id: string, entry: object): Promise<boolean | undefined> {
 		if (!this.#log) return undefined;
-		const entry = { ...content, by: this.#options.gatewayId };
 		try {
 			const revision = await this.#log.append(id, JSON.stringify(entry), this.revisionOf(id));
 			if (revision !== undefined) this.#applyEntry(id, revision, entry);
 			return revision !== undefined;
 		} catch (error) {
-			if (this.#options.gatewayId === undefined) throw error;
-			if (!(error instanceof BusError)) this.#report(id, error);
-			this.#options.onStale?.();
-			return undefined;
+			if (error instanceof BusError) return undefined;
+			throw error;
 		}
 	}
 
@@ -280,26 +242,19 @@ export class RolloutStore {
 	}
 
 	#readAll(entries: readonly (readonly [string, Entry])[]): void {
-		const before = [...this.#rollouts].map(([id, { revision }]) => ({
-			id,
-			revision,
-			rollout: this.find(id),
-		}));
+		const before = this.list();
 		this.#rollouts.clear();
 		for (const [key, entry] of entries) this.#onEntry(key, entry, false);
-		for (const { id, rollout } of before) this.onChange?.(id, this.find(id) ? undefined : rollout);
+		for (const rollout of before) if (!this.find(rollout.id)) this.onChange?.(rollout.id, rollout);
 		for (const { id } of this.list()) this.onChange?.(id);
-		if (before.some(({ id, revision }) => this.revisionOf(id) !== revision)) this.#options.onStale?.();
+		this.onRead?.();
 	}
 
-	/** @returns whether another gateway has claimed the rollouts with it */
-	#onEntry(id: string, { text, revision }: Entry, isNews = true): boolean {
+	#onEntry(id: string, { text, revision }: Entry, isNews = true): void {
 		// Own entries are read too, possibly before their append completes.
-		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return false;
-		const value = parseJson(text);
-		this.#applyEntry(id, revision, value, isNews);
+		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return;
+		this.#applyEntry(id, revision, parseJson(text), isNews);
 		for (const check of this.#waiting) check();
-		return matches(claimedEntry, value) && value.by !== this.#options.gatewayId;
 	}
 
 	#applyEntry(id: string, revision: number, value: unknown, isNews = true): void {
@@ -324,14 +279,9 @@ export class RolloutStore {
 		if (matches(queueEntry, value))
 			for (const deviceId of value.ids) devices.set(deviceId, queued(deviceId, value.at));
 		else if (matches(stepsEntry, value)) {
-			for (const step of value.devices) {
-				devices.set(step.deviceId, step);
-				if (step.status === "offered") kept.offers.set(step.deviceId, revision);
-				else if (!holdsSlot(step)) kept.offers.delete(step.deviceId);
-			}
+			for (const step of value.devices) devices.set(step.deviceId, step);
 			if (value.head) return { ...next, head: value.head };
-		} else if (!matches(claimedEntry, value))
-			this.#options.onProblem(`Ignoring damaged entry ${revision} of rollout ${id}.`);
+		} else this.#options.onProblem(`Ignoring damaged entry ${revision} of rollout ${id}.`);
 		return next;
 	}
 
@@ -359,5 +309,5 @@ export class RolloutStore {
 }
 
 function emptyRollout(revision: number): StoredRollout {
-	return { revision, begun: revision, devices: new Map(), offers: new Map() };
+	return { revision, begun: revision, devices: new Map() };
 }

@@ -1,6 +1,6 @@
 /** Bus between gateways in one process, for tests. Each gateway can be disconnected and reconnected. */
 
-import { type Bucket, type BucketOptions, type Bus, BusError } from "../../gateway/bus.js";
+import { type Bucket, type Bus, BusError } from "../../gateway/bus.js";
 import type { Files } from "../../gateway/storage/blobs.js";
 import type { Entry, Log, LogReader } from "../../gateway/storage/log.js";
 
@@ -28,8 +28,7 @@ interface Watch {
 }
 
 interface BucketContent {
-	readonly ttlMs: number | undefined;
-	readonly entries: Map<string, Entry & { readonly at: number }>;
+	readonly entries: Map<string, Entry>;
 	readonly watches: Set<Watch>;
 	revision: number;
 }
@@ -47,12 +46,6 @@ export class MemoryServer {
 	readonly buckets = new Map<string, BucketContent>();
 	readonly logs = new Map<string, LogContent>();
 	readonly files = new Map<string, Map<string, Uint8Array>>();
-	readonly now: () => number;
-
-	/** @param now clock of the buckets' values in ms; default: monotonic */
-	constructor(now: () => number = () => performance.now()) {
-		this.now = now;
-	}
 
 	connect(): MemoryBus {
 		return new MemoryBus(this);
@@ -82,8 +75,7 @@ export class MemoryBus implements Bus {
 	heal(): void {
 		if (this.#isConnected || this.#isClosed) return;
 		for (const content of this.#server.buckets.values())
-			for (const watch of content.watches)
-				if (watch.bus === this) later(() => catchUp(this.#server, content, watch));
+			for (const watch of content.watches) if (watch.bus === this) later(() => catchUp(content, watch));
 		for (const { readers, entries } of this.#server.logs.values())
 			for (const reader of readers)
 				if (reader.bus === this) later(() => this.#isConnected && reader.onAll([...entries]));
@@ -131,11 +123,10 @@ export class MemoryBus implements Bus {
 		return added(this.#server.services, { bus: this, subject, answer });
 	}
 
-	async bucket(name: string, { ttlMs }: BucketOptions = {}): Promise<Bucket> {
+	async bucket(name: string): Promise<Bucket> {
 		await this.requireConnected();
-		const made = { ttlMs, entries: new Map(), watches: new Set<Watch>(), revision: 0 };
-		const content = kept(this.#server.buckets, name, made);
-		return memoryBucket(this, this.#server, content);
+		const made = { entries: new Map(), watches: new Set<Watch>(), revision: 0 };
+		return memoryBucket(this, kept(this.#server.buckets, name, made));
 	}
 
 	async buckets(): Promise<readonly string[]> {
@@ -186,14 +177,14 @@ export class MemoryBus implements Bus {
 	}
 }
 
-function memoryBucket(bus: MemoryBus, server: MemoryServer, content: BucketContent): Bucket {
+function memoryBucket(bus: MemoryBus, content: BucketContent): Bucket {
+	const { entries } = content;
 	const write = async (key: string, text: string | undefined, revision: number) => {
 		await bus.requireConnected();
-		const entries = present(server, content);
 		if ((entries.get(key)?.revision ?? 0) !== revision) return undefined;
 		content.revision += 1;
 		const written = content.revision;
-		const entry = text === undefined ? undefined : { text, revision: written, at: server.now() };
+		const entry = text === undefined ? undefined : { text, revision: written };
 		if (entry) entries.set(key, entry);
 		else entries.delete(key);
 		for (const watch of content.watches)
@@ -204,14 +195,14 @@ function memoryBucket(bus: MemoryBus, server: MemoryServer, content: BucketConte
 	return {
 		get: async (key) => {
 			await bus.requireConnected();
-			return present(server, content).get(key);
+			return entries.get(key);
 		},
 		set: write,
 		remove: async (key, revision) => (await write(key, undefined, revision)) !== undefined,
 		watch: async (onChange) => {
 			await bus.requireConnected();
 			const watch = { bus, known: new Map<string, number>(), onChange };
-			catchUp(server, content, watch);
+			catchUp(content, watch);
 			return added(content.watches, watch);
 		},
 	};
@@ -275,12 +266,6 @@ function memoryFiles(bus: MemoryBus, files: Map<string, Uint8Array>): Files {
 	};
 }
 
-/** Values that have not expired. */
-function present(server: MemoryServer, { entries, ttlMs = Number.POSITIVE_INFINITY }: BucketContent) {
-	for (const [key, { at }] of entries) if (server.now() - at >= ttlMs) entries.delete(key);
-	return entries;
-}
-
 /** @param revision of the change */
 function notify(watch: Watch, key: string, entry: Entry | undefined, revision: number): void {
 	if (!watch.bus.isConnected || revision <= (watch.known.get(key) ?? 0)) return;
@@ -290,10 +275,9 @@ function notify(watch: Watch, key: string, entry: Entry | undefined, revision: n
 	watch.onChange(key, entry);
 }
 
-function catchUp(server: MemoryServer, content: BucketContent, watch: Watch): void {
-	const entries = present(server, content);
+function catchUp({ entries, revision }: BucketContent, watch: Watch): void {
 	for (const key of [...watch.known.keys()])
-		if (!entries.has(key)) notify(watch, key, undefined, content.revision + 1);
+		if (!entries.has(key)) notify(watch, key, undefined, revision + 1);
 	for (const [key, entry] of [...entries]) notify(watch, key, entry, entry.revision);
 }
 

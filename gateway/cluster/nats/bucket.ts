@@ -79,7 +79,5 @@ export class NatsBucket implements Bucket {
 
 /** @returns undefined if the key was removed */
 function entryOf(message: JsMsg): Entry | undefined {
-	// Expired by its TTL, from server 2.11 on.
-	const isRemoved = message.headers?.get("KV-Operation") || message.headers?.get("Nats-Marker-Reason");
-	return isRemoved ? undefined : { text: message.string(), revision: message.seq };
+	return message.headers?.get("KV-Operation") ? undefined : { text: message.string(), revision: message.seq };
 }

@@ -4,7 +4,7 @@ import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { Objm } from "@nats-io/obj";
 import type { Msg, NatsConnection, Subscription } from "@nats-io/transport-node";
-import type { Bucket, BucketOptions, Bus } from "../../bus.js";
+import type { Bucket, Bus } from "../../bus.js";
 import type { Files } from "../../storage/blobs.js";
 import type { Log, Unsubscribe } from "../../storage/log.js";
 import { NatsBucket } from "./bucket.js";
@@ -79,12 +79,11 @@ export class NatsBus implements Bus {
 		});
 	}
 
-	bucket(name: string, { ttlMs }: BucketOptions = {}): Promise<Bucket> {
+	bucket(name: string): Promise<Bucket> {
 		return this.#open(name, async (connection, replicas) => {
 			const client = jetstream(connection, { timeout: answerMs });
 			// Only the leader is guaranteed to return the latest write.
-			const options = { replicas, allow_direct: false, ...(ttlMs !== undefined && { ttl: ttlMs }) };
-			const kv = await new Kvm(client).create(name, options);
+			const kv = await new Kvm(client).create(name, { replicas, allow_direct: false });
 			return new NatsBucket(this.#link, name, kv, client);
 		});
 	}

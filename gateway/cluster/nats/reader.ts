@@ -28,7 +28,7 @@ export interface NatsReaderOptions {
 /** Heartbeat interval. A lost consumer is detected after two. */
 const heartbeatMs = 1_000;
 const retryMs = 1_000;
-/** Time limit for the read. Messages counted at its start may never arrive if they expire. */
+/** Time limit for the read. Messages counted at its start may never arrive if they are overwritten. */
 const stalledMs = 5_000;
 const notWritten: readonly number[] = [
 	JetStreamApiCodes.StreamWrongLastSequence,

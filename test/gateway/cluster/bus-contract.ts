@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
-import { type Bucket, type BucketOptions, type Bus, BusError, subjectOf } from "../../../gateway/bus.js";
+import { type Bucket, type Bus, BusError, subjectOf } from "../../../gateway/bus.js";
 import type { Entry } from "../../../gateway/storage/log.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -16,8 +16,6 @@ export interface Buses {
 	cut(bus: Bus): Promise<void>;
 	/** Resolves once connected. */
 	heal(bus: Bus): Promise<void>;
-	/** Advances the age of bucket values, in ms. */
-	pass(ms: number): Promise<void>;
 }
 
 export async function* inChunks(content: Uint8Array, size = 50_000): AsyncIterable<Uint8Array> {
@@ -66,9 +64,9 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 		const { buses, a, b } = await two(t);
 		return { buses, a, b, c: await buses.connect() };
 	};
-	const twoBuckets = async (t: TestContext, options?: BucketOptions) => {
+	const twoBuckets = async (t: TestContext) => {
 		const { buses, a, b } = await two(t);
-		return { buses, a, ours: await a.bucket("gw-test", options), theirs: await b.bucket("gw-test", options) };
+		return { buses, a, ours: await a.bucket("gw-test"), theirs: await b.bucket("gw-test") };
 	};
 
 	describe(`${name}: messages`, () => {
@@ -235,23 +233,6 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			await ours.set("five", "5", 0);
 			await other.told.until((list) => list.length >= 4);
 			assert.equal(told.list.length, 6);
-		});
-
-		test("expires values that are not renewed within the TTL", async (t) => {
-			const { buses, ours, theirs } = await twoBuckets(t, { ttlMs: 1000 });
-			let revision = (await ours.set("kept", "0", 0)) ?? 0;
-			await ours.set("lost", "0", 0);
-			for (let round = 1; round <= 4; round += 1) {
-				await buses.pass(400);
-				revision = (await ours.set("kept", String(round), revision)) ?? assert.fail("value expired");
-			}
-			assert.equal(await theirs.get("lost"), undefined);
-			assert.equal((await theirs.get("kept"))?.text, "4");
-			assert.notEqual(await theirs.set("lost", "1", 0), undefined);
-			await buses.pass(1500);
-			assert.equal(await theirs.get("kept"), undefined);
-			assert.equal(await ours.set("kept", "5", revision), undefined);
-			assert.notEqual(await theirs.set("kept", "6", 0), undefined);
 		});
 	});
 

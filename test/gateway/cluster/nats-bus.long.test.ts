@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { BucketOptions, Bus } from "../../../gateway/bus.js";
+import type { Bus } from "../../../gateway/bus.js";
 import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
@@ -44,23 +44,6 @@ function withVersion(t: TestContext, server: NatsServer, version: string): Promi
 	});
 }
 
-/** @returns the address of a proxy that delays the first request for a consumer's counts */
-function withLateRequest(t: TestContext, server: NatsServer, lateMs: number): Promise<string> {
-	let isLate = false;
-	return onLine(t, server, (client, far) => {
-		far.pipe(client);
-		client.on("data", async (bytes: Buffer) => {
-			if (!isLate && bytes.includes(".MSG.NEXT.")) {
-				isLate = true;
-				client.pause();
-				await pause(lateMs);
-			}
-			far.write(bytes);
-			client.resume();
-		});
-	});
-}
-
 /** @returns the address of a proxy that adds one to the pending count of each message */
 function withWrongCount(t: TestContext, server: NatsServer): Promise<string> {
 	return onLine(t, server, (client, far) => {
@@ -71,28 +54,8 @@ function withWrongCount(t: TestContext, server: NatsServer): Promise<string> {
 	});
 }
 
-/** @returns the address of a proxy that misdirects the first look-up of a value after a cut, and the cut */
-async function withFailingLookup(t: TestContext, server: NatsServer) {
-	let [isCut, hasFailed] = [false, false];
-	let client: Socket | undefined;
-	const url = await onLine(t, server, (opened, far) => {
-		client = opened;
-		far.pipe(opened);
-		opened.setEncoding("latin1").on("data", (text: string) => {
-			const isFirst: boolean = isCut && !hasFailed && text.includes("STREAM.MSG.GET.");
-			hasFailed ||= isFirst;
-			far.write(isFirst ? text.replace("STREAM.MSG.GET.", "STREAM.MSG.GOT.") : text, "latin1");
-		});
-	});
-	const cut = () => {
-		isCut = true;
-		client?.destroy();
-	};
-	return { url, cut, hasFailed: () => hasFailed };
-}
-
-async function watched(bus: Bus, options?: BucketOptions) {
-	const bucket = await persist(() => bus.bucket("gw-test", options));
+async function watched(bus: Bus) {
+	const bucket = await persist(() => bus.bucket("gw-test"));
 	const told = new Told<string>();
 	await persist(() => bucket.watch((key, entry) => told.add(`${key} ${entry?.text}`)));
 	return { bucket, told };
@@ -161,31 +124,6 @@ else {
 			}
 			assert.deepEqual(await bucket.get("k"), { text: "1", revision });
 			assert.equal(told.list.filter((entry) => entry === "k 1").length, 1, "repeated without a change");
-		});
-
-		test("may count values that expire before the read, which still completes", async (t) => {
-			const server = await startNats(t);
-			const { bus } = natsBus(t, [await withLateRequest(t, server, 500)]);
-			await bus.open();
-			const bucket = await bus.bucket("gw-test", { ttlMs: 200 });
-			await bucket.set("k", "1", 0);
-			const told = new Told<string>();
-			await persist(() => bucket.watch((key) => told.add(key)));
-			await bucket.set("later", "1", 0);
-			await told.until((list) => list.includes("later"));
-		});
-
-		test("reports a value that expired before a reconnection, even if its first look-up fails", async (t) => {
-			const line = await withFailingLookup(t, await startNats(t));
-			const { bus } = natsBus(t, [line.url]);
-			await bus.open();
-			const { bucket, told } = await watched(bus, { ttlMs: 200 });
-			await bucket.set("k", "1", 0);
-			await told.until((list) => list.includes("k 1"));
-			await waitUntil(async () => (await bucket.get("k")) === undefined);
-			line.cut();
-			await told.until((list) => list.includes("k undefined"));
-			assert.equal(line.hasFailed(), true);
 		});
 
 		test("may report too many pending messages; the read ends at its initial count", async (t) => {

@@ -1,7 +1,6 @@
 /** Buses on a NATS server, each through its own interruptible proxy. */
 
 import type { TestContext } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Bus } from "../../../gateway/bus.js";
 import { NatsBus } from "../../../gateway/cluster/nats/bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats/link.js";
@@ -55,6 +54,5 @@ export async function natsBuses(t: TestContext): Promise<Buses> {
 			proxies.get(bus)?.heal();
 			await status(bus, true);
 		},
-		pass: (ms) => pause(ms),
 	};
 }

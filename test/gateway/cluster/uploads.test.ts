@@ -59,7 +59,7 @@ function losing(bus: MemoryBus, isLost: () => boolean): MemoryBus {
 }
 
 async function two(t: TestContext, wrap = (bus: MemoryBus) => bus) {
-	const server = new MemoryServer(() => 0);
+	const server = new MemoryServer();
 	const a = await start(t, wrap(server.connect()), await temporaryDirectory(t));
 	const b = await start(t, server.connect(), await temporaryDirectory(t));
 	return { a, b, files: await server.connect().files("gw-firmware") };
@@ -100,7 +100,7 @@ test("rejects an upload whose record write is unacknowledged, and keeps the prev
 });
 
 test("refetches a binary changed in the cache at the next start", async (t) => {
-	const server = new MemoryServer(() => 0);
+	const server = new MemoryServer();
 	const dataDir = await temporaryDirectory(t);
 	await (await start(t, server.connect(), dataDir)).upload("first");
 	await writeFile(join(dataDir, "firmware", `${sha256Of("first")}.bin`), "other");

@@ -7,12 +7,13 @@ import { sampleRollout } from "./sample-rollout.js";
 
 const deviceId = "dev-1-aaaaaa";
 const offered: DeviceStep = { deviceId, status: "offered", at: 0, attempts: 1, group: 0 };
-const timing = { now: 400_000, isDue: true, isOpen: true, isLate: false };
+const timing = { now: 400_000, isDue: true, isOpen: true, isLate: false, graceMs: 30_000 };
 const other: DeviceSnapshot = {
 	model: "DEV-1",
 	chip: "esp32s3",
 	version: "1.0.0",
 	isConnected: true,
+	isElsewhere: false,
 	isAvailable: false,
 	isInherited: true,
 	isReturning: false,
@@ -37,7 +38,8 @@ type Row = readonly [
 	given?: { readonly now?: number; readonly plan?: Partial<Plan> },
 ];
 
-const offer = { offer: "sent" } as const;
+const pending = { offer: "pending" } as const;
+const rejected = { offer: { code: "target_offline", message: "It has gone." } } as const;
 const lost = { status: "timed_out" } as const;
 const soaking = { status: "soaking" } as const;
 const waiting = { status: "queued" } as const;
@@ -79,17 +81,28 @@ const cases: Readonly<Record<string, readonly Row[]>> = {
 		[{ ...soaking, previousJob: 1 }, { ...updated, ...rollback }, "soaking", { now: 60_000 }],
 		[{ ...soaking, previousJob: 1 }, { ...other, ...rollback }, "rolled_back", { now: 60_000 }],
 	],
-	"repeats an offer of which the device's gateway has no record": [
-		[{}, { ...other, ...offer }, "offered", { now: 29_999 }],
-		[{}, { ...other, ...offer }, "queued", { now: 30_000 }],
-		[{}, { ...away, ...offer }, "offered", { now: 30_000 }],
-		[{}, { ...updated, ...offer }, "soaking", { now: 30_000 }],
-		[{}, { ...other, ...offer, ...downloading }, "downloading", { now: 30_000 }],
+	"repeats an offer without a record, as its gateway was stopped before it was sent": [
+		[{}, other, "offered", { now: 29_999 }],
+		[{}, other, "queued", { now: 30_000 }],
+		[{}, away, "queued", { now: 30_000 }],
+		[{}, { ...other, ...pending }, "offered", { now: 30_000 }],
+		[{}, { ...other, ...rejected }, "queued", { now: 1 }],
+		[{}, updated, "soaking", { now: 30_000 }],
+		[{}, { ...other, ...downloading }, "downloading", { now: 30_000 }],
+	],
+	"leaves a device to the gateway that it is connected to": [
+		[{}, { ...other, isElsewhere: true }, "offered"],
+		[first, { ...updated, isElsewhere: true }, "queued"],
+		[soaking, { ...other, ...rollback, isElsewhere: true }, "soaking"],
+	],
+	"removes an unknown device after time to learn of it from another gateway": [
+		[waiting, undefined, "queued", { now: 29_999 }],
+		[waiting, undefined, "removed", { now: 30_000 }],
 	],
 	"ignores a late record of another version's update": [
-		[{}, { ...other, ...offer, ...job("updated", { version: "1.3.0" }) }, "offered", { now: 1_000 }],
-		[{}, { ...other, ...offer, ...success }, "soaking", { now: 1_000 }],
-		[{}, { ...other, ...offer, job: { status: "updated", startedAt: 1 } }, "soaking", { now: 1_000 }],
+		[{}, { ...other, ...job("updated", { version: "1.3.0" }) }, "offered", { now: 1_000 }],
+		[{}, { ...other, ...success }, "soaking", { now: 1_000 }],
+		[{}, { ...other, job: { status: "updated", startedAt: 1 } }, "soaking", { now: 1_000 }],
 	],
 	"marks another gateway's device as rolled back by its record, or by its version after a delay": [
 		[soaking, { ...other, ...success }, "soaking", { now: 29_999 }],
@@ -135,6 +148,6 @@ for (const [what, rows] of Object.entries(cases))
 	});
 
 test("counts no attempt for an offer that was not sent", () => {
-	const next = observe(sampleRollout([deviceId]), offered, () => ({ ...other, ...offer }), timing);
+	const next = observe(sampleRollout([deviceId]), offered, () => other, timing);
 	assert.deepEqual([next.status, next.attempts], ["queued", 0]);
 });

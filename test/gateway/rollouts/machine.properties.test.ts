@@ -192,14 +192,14 @@ class World {
 
 	add(device: Pick<DeviceSnapshot, "version" | "model" | "isConnected">): void {
 		const isAvailable = device.isConnected && device.version !== null;
-		const rest = { chip: undefined, isInherited: false, isReturning: false };
+		const rest = { chip: undefined, isElsewhere: false, isInherited: false, isReturning: false };
 		this.#added += 1;
 		const id = `dev-1-${this.#added}`;
 		this.devices.set(id, new Known(id, { ...device, ...rest, isConnected: isAvailable, isAvailable }));
 	}
 
 	get timing(): Timing {
-		return { now: this.now, isDue: true, isOpen: this.isOpen, isLate: false };
+		return { now: this.now, isDue: true, isOpen: this.isOpen, isLate: false, graceMs: 0 };
 	}
 
 	get steps(): readonly DeviceStep[] {

@@ -12,10 +12,11 @@ const seen: DeviceSnapshot = {
 	version: "1.0.0",
 	isConnected: true,
 	isAvailable: true,
+	isElsewhere: false,
 	isInherited: false,
 	isReturning: false,
 };
-const timing = { now: 1, isDue: true, isOpen: true, isLate: false };
+const timing = { now: 1, isDue: true, isOpen: true, isLate: false, graceMs: 0 };
 const rest = { concurrency: 9, approval: false, soakSeconds: 0 };
 
 /** Next change of a running rollout of one more device. @param statuses of the devices of the first group */

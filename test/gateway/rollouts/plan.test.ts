@@ -108,7 +108,7 @@ describe("plan", () => {
 });
 
 describe("command", () => {
-	const timing = { now: 7, isDue: true, isOpen: true, isLate: false };
+	const timing = { now: 7, isDue: true, isOpen: true, isLate: false, graceMs: 0 };
 	const startedAt = 1;
 	const operator = { status: "paused", pausedBecause: "operator" } as const;
 	/** Head, and the status after each command; undefined: rejected. */

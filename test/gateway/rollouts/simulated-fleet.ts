@@ -312,6 +312,7 @@ export class SimulatedGateway {
 			store.open(new FileLog({ directory: join(dataDir, "rollouts"), disk, onProblem }));
 		this.rollouts = new Rollouts({
 			store,
+			isShared: false,
 			selection,
 			updates: {
 				trigger: (...parameters) => {

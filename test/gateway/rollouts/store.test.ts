@@ -30,20 +30,17 @@ function offering(rollout: Rollout, ...deviceIds: readonly string[]): Change {
 	return { head: updateHead(rollout.head, { status: "running" }), devices };
 }
 
-/** Gateways on one log, of which each considers itself the driver until proven otherwise. */
+/** Gateways on one log. */
 function server() {
 	const memory = new MemoryServer();
-	let joined = 0;
 	const join = async (
 		failing = (_text: string): "before" | "after" | undefined | Promise<undefined> => undefined,
 		removing = async () => {},
 	) => {
-		joined += 1;
-		const gatewayId = `gateway ${joined}`;
 		const bus = memory.connect();
-		const real = await bus.log("gw-rollout-log");
+		const real = await bus.log("gw-rollouts");
 		const problems: string[] = [];
-		const gateway = { stale: 0, isDeaf: false, changed: new Set<string>(), problems, bus };
+		const gateway = { reads: 0, isDeaf: false, changed: new Set<string>(), problems, bus };
 		const log: Log = {
 			removeBefore: async (...parameters) => {
 				await removing();
@@ -60,9 +57,9 @@ function server() {
 				return written;
 			},
 		};
-		const onStale = () => void gateway.stale++;
-		const store = new RolloutStore({ gatewayId, onStale, onProblem: (problem) => problems.push(problem) });
+		const store = new RolloutStore({ onProblem: (problem) => problems.push(problem) });
 		store.onChange = (id) => gateway.changed.add(id);
+		store.onRead = () => void gateway.reads++;
 		await store.open(log);
 		return Object.assign(gateway, { store });
 	};
@@ -71,124 +68,102 @@ function server() {
 		await settle();
 		for (const { store } of [...gateways, await join()]) assert.deepEqual(store.find("autumn"), rollout);
 	};
-	return { join, haveAll };
+	const texts = () => memory.logs.get("gw-rollouts")?.entries.map(([, { text }]) => text) ?? [];
+	return { join, haveAll, texts };
 }
 
 async function settle(): Promise<void> {
 	for (let round = 0; round < 10; round++) await setImmediate();
 }
 
-/** Two gateways, of which the first has created a rollout of three devices. */
+/** Two gateways with a rollout of three devices. */
 async function two() {
 	const { join, haveAll } = server();
-	const [driver, other] = [await join(), await join()];
+	const [first, other] = [await join(), await join()];
 	const created = rolloutOf(3);
-	assert.equal(await driver.store.create(created), true);
+	assert.equal(await first.store.create(created), true);
 	await settle();
-	return { join, haveAll, driver, other, created, change: offering(created, "dev-1-2") };
+	return { join, haveAll, first, other, created, change: offering(created, "dev-1-2") };
 }
 
-test("shows the driver's changes at all gateways in the same order, even one that joins later", async () => {
+test("shows changes at all gateways in the same order, even one that joins later", async () => {
 	const { join } = server();
-	const [driver, other] = [await join(), await join()];
+	const [first, other] = [await join(), await join()];
 	const created = rolloutOf(12_000);
-	assert.equal(await driver.store.create(created), true);
+	assert.equal(await first.store.create(created), true);
 	const change = offering(created, ...[...created.devices.keys()].slice(0, 1200));
-	assert.equal(await driver.store.append("autumn", change), true);
+	assert.equal(await first.store.append("autumn", change), true);
 	const joining = { devices: [queued("dev-1-joined", at + 2)] };
-	assert.equal(await driver.store.append("autumn", joining), true);
+	assert.equal(await first.store.append("autumn", joining), true);
 	const grown = apply(apply(created, change), joining);
 	await settle();
-	for (const { store, problems } of [driver, other, await join()]) {
+	for (const { store, problems } of [first, other, await join()]) {
 		assert.deepEqual(store.find("autumn"), grown);
 		assert.deepEqual([...(store.find("autumn")?.devices.keys() ?? [])], [...grown.devices.keys()]);
 		assert.deepEqual(problems, []);
 	}
-	assert.deepEqual([[...other.changed], driver.stale], [["autumn"], 0]);
+	assert.deepEqual([...other.changed], ["autumn"]);
 });
 
-test("notifies a replaced driver, which stores nothing before reading the claim", async () => {
-	const { driver: stale, other: driver, created, change } = await two();
-	stale.isDeaf = true;
-	assert.equal(await driver.store.claim(), true);
-	await settle();
-	assert.equal(await stale.store.append("autumn", change), false);
-	assert.deepEqual(driver.store.find("autumn"), created);
-	assert.equal(await driver.store.append("autumn", change), true);
-	await settle();
-	stale.isDeaf = false;
-	assert.equal(stale.stale, 0);
-	assert.equal(await driver.store.claim(), true);
-	await settle();
-	assert.notEqual(stale.stale, 0);
-	assert.equal(driver.stale, 0);
-});
-
-test("keeps the driver when another gateway stores a command", async () => {
-	const { driver, other, created, change } = await two();
-	driver.isDeaf = true;
+test("rejects a change by a gateway that has not read the latest one", async () => {
+	const { first, other, created, change } = await two();
+	first.isDeaf = true;
 	assert.equal(await other.store.append("autumn", offering(created, "dev-1-1")), true);
 	await settle();
-	driver.isDeaf = false;
-	assert.equal(await driver.store.append("autumn", change), false);
+	first.isDeaf = false;
+	assert.equal(await first.store.append("autumn", change), false);
+	assert.deepEqual(first.store.find("autumn"), created);
 	assert.equal(await other.store.append("autumn", { devices: [] }), true);
 	await settle();
-	assert.equal(await driver.store.append("autumn", change), true);
-	assert.equal(driver.stale, 0);
+	assert.equal(await first.store.append("autumn", change), true);
 });
 
-test("finds a write with a lost response in the next claim", async () => {
+test("finds a change with a lost response", async () => {
 	let isLost = false;
-	const gateway = await server().join(() => (isLost ? "after" : undefined));
-	const { store } = gateway;
+	const { store, problems } = await server().join(() => (isLost ? "after" : undefined));
 	const created = rolloutOf(3);
 	await store.create(created);
 	isLost = true;
 	const change = offering(created, "dev-1-2");
 	assert.equal(await store.append("autumn", change), undefined);
-	assert.notEqual(gateway.stale, 0);
-	isLost = false;
 	await settle();
-	assert.equal(await store.claim(), true);
 	assert.deepEqual(store.find("autumn"), apply(created, change));
+	assert.deepEqual([problems, store.readinessProblem], [[], undefined]);
 });
 
-test("steps down but stays ready if NATS rejects a write, such as without space", async () => {
-	let isFull = false;
-	const gateway = await server().join(() => {
-		if (isFull) throw new Error("insufficient resources");
-		return undefined;
-	});
+test("restarts a rollout with a later release, without the entries before", async () => {
+	const { join, haveAll, texts } = server();
+	const { store } = await join();
 	const created = rolloutOf(3);
-	await gateway.store.create(created);
-	isFull = true;
-	assert.equal(await gateway.store.append("autumn", offering(created, "dev-1-2")), undefined);
-	assert.deepEqual([gateway.stale > 0, gateway.store.readinessProblem], [true, undefined]);
-	assert.match(gateway.problems.join(), /insufficient resources/);
-	assert.deepEqual(gateway.store.find("autumn"), created);
+	await store.create(created);
+	const firmware = { ...created.plan.firmware, version: "1.5.0" };
+	const next = { ...created, plan: { ...created.plan, firmware }, devices: new Map() };
+	assert.equal(await store.restart(next), true);
+	await haveAll([], next);
+	assert.equal(texts().length, 1);
 });
 
 test("removes a rollout everywhere, and allows its id again", async () => {
-	const { driver, other, change, haveAll } = await two();
-	await driver.store.append("autumn", change);
+	const { first, other, change, haveAll } = await two();
+	await first.store.append("autumn", change);
 	await settle();
-	assert.equal(await driver.store.remove("autumn"), true);
-	await haveAll([driver, other]);
+	assert.equal(await first.store.remove("autumn"), true);
+	await haveAll([first, other]);
 	const next = rolloutOf(2);
-	assert.equal(await driver.store.create(next), true);
-	assert.equal(await driver.store.create(next), false, "it is there");
-	await haveAll([driver, other], next);
+	assert.equal(await first.store.create(next), true);
+	assert.equal(await first.store.create(next), false, "it is there");
+	await haveAll([first, other], next);
 });
 
 test("hides an incompletely stored rollout, and replaces it on a retry", async () => {
 	const { join, haveAll } = server();
 	const ended = await join((text) => (text.includes('"head"') ? "before" : undefined));
 	assert.equal(await ended.store.create(rolloutOf(7_000)), undefined);
-	const driver = await join();
-	assert.equal(driver.store.find("autumn"), undefined);
+	const first = await join();
+	assert.equal(first.store.find("autumn"), undefined);
 	const created = rolloutOf(2);
-	assert.equal(await driver.store.create(created), true);
-	await haveAll([driver], created);
+	assert.equal(await first.store.create(created), true);
+	await haveAll([first], created);
 });
 
 test("creates a rollout once if two gateways do so at the same time", async () => {
@@ -207,17 +182,12 @@ test("creates a rollout once if two gateways do so at the same time", async () =
 	await haveAll([first, other], created);
 });
 
-test("keeps the driver after a short disconnect, and reads missed changes", async () => {
-	const { driver, other, created, change } = await two();
-	driver.bus.cut();
-	driver.bus.heal();
-	await settle();
-	assert.equal(driver.stale, 0);
-	driver.bus.cut();
-	assert.equal(await other.store.claim(), true);
+test("reads missed changes after a disconnection", async () => {
+	const { first, other, created, change } = await two();
+	first.bus.cut();
 	assert.equal(await other.store.append("autumn", change), true);
-	driver.bus.heal();
+	first.bus.heal();
 	await settle();
-	assert.notEqual(driver.stale, 0);
-	assert.deepEqual(driver.store.find("autumn"), apply(created, change));
+	assert.equal(first.reads, 2);
+	assert.deepEqual(first.store.find("autumn"), apply(created, change));
 });
