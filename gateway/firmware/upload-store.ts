@@ -14,7 +14,6 @@ import {
 	string,
 } from "../../device/protocol/schema.js";
 import type { Base } from "../base.js";
-import { errorCode, RejectedError } from "../problem.js";
 import type { BlobDraft, Blobs } from "../storage/blobs.js";
 import { Queue } from "../storage/queue.js";
 import { jsonRecord, type Records, Superseded } from "../storage/records.js";
@@ -48,8 +47,6 @@ export interface UploadStoreOptions extends Pick<Base, "records" | "blobs" | "no
 }
 
 const name = "firmware";
-/** Retry interval for an unreadable binary, for example on a disk that is mounted late. */
-const recheckMs = 10_000;
 const key = "upload";
 const uploadFile = Object.freeze({
 	what: "details of the firmware",
@@ -63,8 +60,6 @@ export class UploadStore {
 	readonly #records: Records<Upload>;
 	readonly #blobs: Blobs;
 	#stored: Upload | undefined;
-	/** Upload whose binary cannot be read. */
-	#unreadable: Upload | undefined;
 	/** Upload being written. */
 	#pending: Upload | undefined;
 	/** Serializes writes. */
@@ -90,30 +85,8 @@ export class UploadStore {
 		this.#stored ??= upload;
 		// A missing record keeps all binaries, as it may be temporarily unreadable.
 		await this.#blobs.open((sha256) => !upload || sha256 === upload.sha256);
-		if (upload) await this.#verify(upload);
-	}
-
-	async #verify(upload: Upload): Promise<void> {
-		const problem = await this.#findProblem(upload);
-		if (problem !== undefined && this.#unreadable !== upload)
-			this.#options.onProblem(
-				`The uploaded firmware cannot be used (${this.#blobs.pathOf(upload.sha256)} ${problem}). Upload it again.`,
-			);
-		this.#unreadable = problem === undefined ? undefined : upload;
-		if (problem !== undefined && this.#stored === upload)
-			setTimeout(() => void this.#verify(upload), recheckMs).unref();
-	}
-
-	async #findProblem(upload: Upload): Promise<string | undefined> {
-		try {
-			const binary = await this.#blobs.read(upload.sha256);
-			return binary?.length === upload.size ? undefined : "is missing or was modified";
-		} catch (error) {
-			// The storage is temporarily unreachable.
-			if (error instanceof RejectedError) return undefined;
-			// A read error, such as a bad sector, neither prevents the start nor deletes the binary.
-			return `cannot be read: ${errorCode(error) ?? error}`;
-		}
+		// Fetches a missing or modified binary; the repository reports one that cannot be used.
+		if (upload) await this.#blobs.read(upload.sha256).catch(() => {});
 	}
 
 	/** Resolves once everything is stored. */
@@ -122,7 +95,7 @@ export class UploadStore {
 	}
 
 	get current(): Upload | undefined {
-		return this.#stored === this.#unreadable ? undefined : this.#stored;
+		return this.#stored;
 	}
 
 	/** @returns path of the binary; undefined if it is missing @throws {NodeJS.ErrnoException} @throws {RejectedError} */
