@@ -24,7 +24,6 @@ import { signatureOf } from "./crash-signature.js";
 
 const maxKept = 20;
 const maxCountedVersions = 200;
-const maxShared = 10_000;
 
 /** Counter of crashes. Only the first versions get their own label, as a version may be any text. */
 export class CrashCounter {
@@ -93,8 +92,6 @@ export class CrashStore {
 	readonly #records: Records<readonly StoredCrash[]>;
 	/** Up to 20 crashes by device id, latest last. */
 	readonly #heads = new Map<string, readonly CrashHead[]>();
-	/** Interned strings, as many heads share the same ones. */
-	readonly #shared = new Map<string, string>();
 	/** Sessions with a pending query. An unsolicited report is not stored. */
 	readonly #asked = new WeakSet<Session>();
 	/** Latest write of each device. The next one waits for it, as it extends its result. */
@@ -181,24 +178,9 @@ export class CrashStore {
 	}
 
 	#set(deviceId: string, crashes: readonly StoredCrash[] | undefined): void {
-		const heads = crashes?.map((crash) => this.#headOf(crash));
+		const heads = crashes?.map(headOf);
 		if (heads) this.#heads.set(deviceId, heads);
 		else this.#heads.delete(deviceId);
-	}
-
-	#headOf(crash: StoredCrash): CrashHead {
-		const { id, firmware_version: version, at, cause = signatureOf(crash).id } = crash;
-		const kind = crashKinds[crashKinds.indexOf(crash.kind)] ?? crash.kind;
-		return { id, kind, version: this.#share(version), at, cause: this.#share(cause) };
-	}
-
-	#share(text: string): string {
-		const known = this.#shared.get(text);
-		if (known !== undefined) return known;
-		// Bounded, as a version may be any text.
-		if (this.#shared.size >= maxShared) this.#shared.clear();
-		this.#shared.set(text, text);
-		return text;
 	}
 
 	/** Sets the crash count of a device, for its current firmware. */
@@ -228,4 +210,9 @@ export class CrashStore {
 		onStored(device, crash);
 		return true;
 	}
+}
+
+function headOf(crash: StoredCrash): CrashHead {
+	const { id, kind, firmware_version: version, at, cause = signatureOf(crash).id } = crash;
+	return { id, kind, version, at, cause };
 }
