@@ -40,16 +40,18 @@ const cause = closed({
 });
 export type CrashCause = InferShape<typeof cause>;
 
-const crashVersion = closed({
-	version: text,
-	count: described(count, "number of crashes"),
-	deviceCount: described(count, "number of crashed devices, by the last 20 crashes of each"),
-});
-export type CrashVersion = InferShape<typeof crashVersion>;
-
 const crashList = closed({
 	causes: described(array(cause), "at most 500, latest first"),
-	versions: described(array(crashVersion), "at most 100, unordered"),
+	versions: described(
+		array(
+			closed({
+				version: text,
+				count: described(count, "number of crashes with the listed causes"),
+				deviceCount: described(count, "number of crashed devices, by the last 20 crashes of each"),
+			}),
+		),
+		"at most 100, most crashes first",
+	),
 	dropped: described(
 		count,
 		"number of crashes with causes that are not listed, by the last 20 crashes of each device",

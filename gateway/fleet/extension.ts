@@ -29,14 +29,13 @@ export function createFleet(gatewayCore: Core): Extension {
 			sessions.announce(device.session, "crash");
 			core.events.emit("crash", device, crash);
 			causes
-				.add(device, crash)
+				.count(device, crash)
 				.catch((error: unknown) => log.error({ err: error }, "crash causes: adding a crash failed"));
 		},
 		onRecord: ({ session }) => sessions.announce(session, "crash"),
 	});
 	const causes: CrashCauses = new CrashCauses({
 		core,
-		crashes,
 		onNew: ({ kind, message, frames, last: { version, deviceId } }, id) => {
 			const device = sessions.devices.get(deviceId);
 			if (device) core.events.emit("crashCause", device, { id, kind, message, frames, version });

@@ -21,6 +21,7 @@ import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { Storage } from "../storage/records.js";
 import type { CrashCauses } from "./crash-causes.js";
+import { listCrashes } from "./crash-list.js";
 import type { CrashHead, CrashStore, StoredCrash } from "./crash-store.js";
 import { type Histories, historyMs } from "./history.js";
 import type { Issues } from "./issues.js";
@@ -31,7 +32,7 @@ import type { CountedRejection, Rejections } from "./rejections.js";
 export interface FleetRoutesOptions {
 	readonly core: FleetCore;
 	readonly crashes: CrashStore;
-	readonly causes: Pick<CrashCauses, "list" | "see">;
+	readonly causes: Pick<CrashCauses, "known" | "see">;
 	readonly labels: Labels;
 	readonly rejections: Pick<Rejections, "list" | "see">;
 	readonly issues: Pick<Issues, "of" | "see">;
@@ -132,7 +133,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 	});
 	return [
 		...devices,
-		...serve(crashRoutes, { "GET /api/crashes": () => causes.list() }),
+		...serve(crashRoutes, { "GET /api/crashes": () => listCrashes(causes.known, crashes, core) }),
 		...serve(issueRoutes, {
 			"POST /api/issues/seen": async ({ body: { items } }) => {
 				for (const { kind, id, since } of items)
