@@ -4,10 +4,8 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
 import type { RequestedPlan } from "../../gateway/api/client/rollout-plan.js";
-import type { CrashList } from "../../gateway/api/crash-causes.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
 import { call } from "./call.js";
-import { eventually } from "./eventually.js";
 import { writeReleases } from "./releases.js";
 import { noRateLimits, runGateway, temporaryDirectory } from "./running.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "./scripted-device.js";
@@ -68,21 +66,6 @@ export async function postRolloutAction(url: string, id: string, action: string)
 
 export async function getRollout(url: string, id: string): Promise<Rollout> {
 	return call(url, "GET", `rollouts/${id}`);
-}
-
-/** Reports a crash of a device. @param count of its version's crashes, which each of these gateways has then */
-export async function reportCrash(
-	device: ScriptedDevice,
-	version: string,
-	count: number,
-	...urls: readonly string[]
-): Promise<void> {
-	await device.crash(version);
-	for (const url of urls)
-		await eventually(
-			() => call<CrashList>(url, "GET", "crashes"),
-			({ versions }) => versions.find((counted) => counted.version === version)?.count === count,
-		);
 }
 
 export async function rolloutIds(url: string): Promise<readonly string[]> {
