@@ -8,8 +8,8 @@ import { isRecord } from "../../device/protocol/schema.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { callCommand } from "../support/command-line.js";
 
-/** Commands that run a tool with its own --help. */
-const others = ["format"];
+/** Commands that run a tool or a test without a --help of this project. */
+const others = ["format", "torment"];
 
 const packageJson: unknown = JSON.parse(readFileSync("package.json", "utf8"));
 export const scripts = isRecord(packageJson) && isRecord(packageJson.scripts) ? packageJson.scripts : {};
