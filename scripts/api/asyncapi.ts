@@ -14,7 +14,14 @@ import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
 import { monitorDescriptions, uplinkDescriptions } from "./descriptions.js";
 import { monitorExamples, uplinkExamples } from "./examples.js";
-import { type Json, type JsonObject, jsonSchemaOf, propertiesOf, schemaRef } from "./json-schema.js";
+import {
+	type Json,
+	type JsonObject,
+	jsonSchemaByModel,
+	jsonSchemaOf,
+	propertiesOf,
+	schemaRef,
+} from "./json-schema.js";
 import { monitorFrames } from "./monitor-frames.js";
 
 const { maxFrameBytes, maxMonitorFrameBytes } = socketLimits;
@@ -160,7 +167,12 @@ function deviceMessages(): Messages {
 			action: "receive",
 			description: uplinkDescriptions[name],
 			example: uplinkExamples[name],
-			schema: jsonSchemaOf(uplinks[name]),
+			schema:
+				name === "state_report"
+					? jsonSchemaByModel(uplinks[name], (model) => ({
+							properties: { system: { properties: { model: { const: model } } } },
+						}))
+					: jsonSchemaOf(uplinks[name]),
 		};
 	return all;
 }

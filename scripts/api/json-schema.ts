@@ -1,6 +1,7 @@
 /** Converts the schemas of the protocol and of monitor frames to JSON Schema draft 7, as used by AsyncAPI. */
 
-import { modelsWith } from "../../device/protocol/models.js";
+import { hasPart, modelsWith } from "../../device/protocol/models.js";
+import { type Model, models, type Schema } from "../../device/protocol/schema.js";
 import type { Shape } from "../../gateway/api/shapes.js";
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
@@ -111,6 +112,12 @@ function orNull(schema: JsonObject): JsonObject {
 	return { ...schema, type: [type, "null"], ...(Array.isArray(values) && { enum: [...values, null] }) };
 }
 
+/** Like `jsonSchemaOf`, for a message whose model determines the fields. @param naming schema of the model */
+export function jsonSchemaByModel(schema: Schema, naming: (model: Model) => JsonObject): JsonObject {
+	const variants = models.map((model) => ({ allOf: [naming(model), fieldsOf(schema, model) ?? {}] }));
+	return { ...jsonSchemaOf(schema), oneOf: variants };
+}
+
 /** Schemas by field. */
 export function propertiesOf(
 	{ fields }: { readonly fields: Fields },
@@ -130,4 +137,20 @@ export function propertiesOf(
 function requiredOf(fields: Fields): { readonly required?: readonly string[] } {
 	const required = Object.keys(fields).filter((name) => !fields[name]?.optional && !fields[name]?.part);
 	return required.length > 0 ? { required } : {};
+}
+
+/** Fields that a model requires or excludes; undefined if all models are equal. */
+function fieldsOf(schema: Schema, model: Model): JsonObject | undefined {
+	if (schema.type !== "object") return undefined;
+	const own: string[] = [];
+	const properties: Record<string, Json> = {};
+	for (const [name, field] of Object.entries(schema.fields)) {
+		if (field.part && !hasPart(model, field.part)) properties[name] = false;
+		else if (field.part && !field.optional) own.push(name);
+		const inner = fieldsOf(field, model);
+		if (inner) properties[name] = inner;
+	}
+	const hasProperties = Object.keys(properties).length > 0;
+	if (own.length === 0 && !hasProperties) return undefined;
+	return { ...(own.length > 0 && { required: own }), ...(hasProperties && { properties }) };
 }
