@@ -11,7 +11,7 @@ import {
 	crashKinds,
 	crash as crashSchema,
 } from "../../device/protocol/messages.js";
-import { type Infer, isRecord, object, string } from "../../device/protocol/schema.js";
+import { type Infer, isRecord, object, optional, string } from "../../device/protocol/schema.js";
 import { pick, validItems } from "../api/json.js";
 import { time } from "../api/time.js";
 import type { Listeners } from "../events.js";
@@ -66,8 +66,8 @@ const storedCrash = object({
 	...crashSchema.fields,
 	/** Time at which the gateway received it, in milliseconds since 1970. */
 	at: time,
-	/** Id of its signature, stored as computing it is slower than reading it. */
-	cause: string(16),
+	/** Id of its signature, stored as computing it is slower than reading it. Absent in backups of format 1. */
+	cause: optional(string(16)),
 });
 export type StoredCrash = Infer<typeof storedCrash>;
 
@@ -213,6 +213,6 @@ export class CrashStore {
 }
 
 function headOf(crash: StoredCrash): CrashHead {
-	const { id, kind, firmware_version: version, at, cause } = crash;
+	const { id, kind, firmware_version: version, at, cause = signatureOf(crash).id } = crash;
 	return { id, kind, version, at, cause };
 }
