@@ -65,10 +65,29 @@ const otherFormats: ReadonlyMap<number, Format> = new Map([
 	[0x1f, { offset: 1, magic: "\x8b", name: "a gzip file, not a firmware image." }],
 	[0x55, { offset: 1, magic: "F2\n", name: "a UF2 file, not a firmware image." }],
 	[0xaa, { offset: 1, magic: "\x50", name: "a partition table, not a firmware image." }],
+	// Second format of esptool's ESP8266 images, always of 4 segments.
+	[0xea, { offset: 1, magic: "\x04", name: "an image for ESP8266. Supported chips: ESP32-S3, ESP32." }],
 	[0x3a, { offset: 1, magic: "10", name: "an Intel HEX file, not a firmware image." }],
 	// A merged flash image for the ESP32 is empty before the boot loader.
 	[0xff, { offset: 0x1000, magic: "\xe9", name: mergedFlash }],
 ]);
+/** Chip ids of ESP-IDF (esp_chip_id_t in esp_app_format.h) and of esptool (IMAGE_CHIP_ID of its targets). */
+const otherChips: ReadonlyMap<number, string> = new Map([
+	[0x0002, "ESP32-S2"],
+	[0x0005, "ESP32-C3"],
+	[0x000c, "ESP32-C2"],
+	[0x000d, "ESP32-C6"],
+	[0x0010, "ESP32-H2"],
+	[0x0012, "ESP32-P4"],
+	[0x0014, "ESP32-C61"],
+	[0x0017, "ESP32-C5"],
+	[0x0019, "ESP32-H21"],
+	[0x001c, "ESP32-H4"],
+	[0x001f, "ESP32-E22"],
+	[0x0020, "ESP32-S31"],
+]);
+/** Load addresses of ESP8266 segments: its RAM, below the mapped flash (esptool's targets/esp8266.py). */
+const esp8266 = Object.freeze({ loadOffset: 8, start: 0x3ffe_8000, end: 0x4020_0000 });
 /** First byte of the boot loader descriptor, at the offset of the application descriptor. */
 const bootLoaderMagic = 0x50;
 
@@ -210,10 +229,16 @@ function describe(bytes: Buffer, format: Format | undefined, sentence: string): 
 
 /** @throws {ImageError} for an unsupported chip */
 function readChipId(header: Buffer): number {
+	// An ESP8266 image has its first segment in place of the chip id.
+	const load = header.readUInt32LE(esp8266.loadOffset);
+	if (load >= esp8266.start && load < esp8266.end) throw unsupported("ESP8266");
 	const id = header.readUInt16LE(imageLayout.chipIdOffset);
 	if (Object.values(chipIds).includes(id)) return id;
-	const hex = id.toString(16).padStart(4, "0");
-	throw new ImageError(`The image is for a chip with the id 0x${hex}. Supported chips: ESP32-S3, ESP32.`);
+	throw unsupported(otherChips.get(id) ?? `a chip with the id 0x${id.toString(16).padStart(4, "0")}`);
+}
+
+function unsupported(chip: string): ImageError {
+	return new ImageError(`The image is for ${chip}. Supported chips: ESP32-S3, ESP32.`);
 }
 
 /** Reads both descriptors from the start of the first segment, which may be too short for them. */

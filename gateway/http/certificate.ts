@@ -184,11 +184,12 @@ function requirePair([own, ...authorities]: readonly X509Certificate[], key: Key
 function requireUsable(certificate: X509Certificate, index: number, issuer: X509Certificate | undefined) {
 	const { asymmetricKeyType = "unknown", asymmetricKeyDetails: details } = certificate.publicKey;
 	const type = details?.namedCurve ?? asymmetricKeyType;
+	const kind = keyNames.get(type) ?? type;
 	const which = index === 0 ? "" : `Certificate ${index + 1} of `;
 	// A P-384 authority, such as Let's Encrypt's, may issue a P-256 certificate.
-	if (type !== "rsa" && type !== "prime256v1" && (type !== "secp384r1" || index === 0))
+	if (kind !== "RSA" && kind !== "P-256" && (kind !== "P-384" || index === 0))
 		throw new StartError(
-			`${which}TLS_CERT has a key of type ${type}, which boards do not support. Use an RSA or P-256 key.`,
+			`${which}TLS_CERT has a key of type ${kind}, which boards do not support. Use an RSA or P-256 key.`,
 		);
 	if (!issuer) return;
 	if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey))
@@ -200,3 +201,14 @@ function requireUsable(certificate: X509Certificate, index: number, issuer: X509
 			`Certificate ${index + 2} of TLS_CERT is not a CA certificate (basicConstraints), so boards reject it. Remove it.`,
 		);
 }
+
+/** Display names of key types and curves, by OpenSSL's names. */
+const keyNames: ReadonlyMap<string, string> = new Map([
+	["rsa", "RSA"],
+	["rsa-pss", "RSA-PSS"],
+	["prime256v1", "P-256"],
+	["secp384r1", "P-384"],
+	["secp521r1", "P-521"],
+	["ed25519", "Ed25519"],
+	["ed448", "Ed448"],
+]);
