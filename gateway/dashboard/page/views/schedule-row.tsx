@@ -27,8 +27,8 @@ export function ScheduleRow(props: TimeRowProps) {
 	const { icon, title, facts, action, isOn, onToggle, onEdit, onDelete, children } = props;
 	const buttons = onToggle ? (
 		<>
-			<Button look="small" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
-				On
+			<Button look="switch" label={`On: ${title}`} action={action} isPressed={isOn} onClick={onToggle}>
+				<span />
 			</Button>
 			<Button look="icon-button quiet" label={`Edit ${title}`} action={action} onClick={onEdit}>
 				<Icon of={pencil} />
