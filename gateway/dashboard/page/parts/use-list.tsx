@@ -77,7 +77,7 @@ function itemsIn(keys: readonly string[], { columns, first, end }: Frame, active
 	return index < from ? [kept, ...items] : [...items, kept];
 }
 
-/** Measures the position of a list in the window. */
+/** Measures the position of a list in the window, at most once per frame. */
 function useFrame(list: { readonly current: HTMLElement | null }, minWidth: number | undefined): Frame {
 	const [frame, setFrame] = useState<Frame>({ columns: 1, rowHeight: 0, first: 0, end: 0 });
 	const known = useRef({ width: 0, rowHeight: 0 });
@@ -97,22 +97,30 @@ function useFrame(list: { readonly current: HTMLElement | null }, minWidth: numb
 	};
 	const latest = useRef(measure);
 	latest.current = measure;
-	// A measurement changes the rows, which the observer must not report again in the same frame.
-	const [observer] = useState(() => new ResizeObserver(() => requestAnimationFrame(() => latest.current())));
+	const [{ requestMeasure, observer }] = useState(() => {
+		let isRequested = false;
+		const requestMeasure = () => {
+			if (isRequested) return;
+			isRequested = true;
+			requestAnimationFrame(() => {
+				isRequested = false;
+				latest.current();
+			});
+		};
+		return { requestMeasure, observer: new ResizeObserver(requestMeasure) };
+	});
 	useLayoutEffect(() => {
 		measure();
 		// Rows change their height with their content and the text size.
 		for (const row of list.current?.children ?? []) observer.observe(row);
 	});
 	useEffect(() => {
-		// Browsers dispatch both events at most once per frame.
-		const onMoved = () => latest.current();
 		// The capture phase also covers a scrolling ancestor.
-		addEventListener("scroll", onMoved, { passive: true, capture: true });
-		addEventListener("resize", onMoved);
+		addEventListener("scroll", requestMeasure, { passive: true, capture: true });
+		addEventListener("resize", requestMeasure);
 		return () => {
-			removeEventListener("scroll", onMoved, { capture: true });
-			removeEventListener("resize", onMoved);
+			removeEventListener("scroll", requestMeasure, { capture: true });
+			removeEventListener("resize", requestMeasure);
 			observer.disconnect();
 		};
 	}, []);
