@@ -109,7 +109,14 @@ test("a large fleet", { skip }, async (t) => {
 			await page.evaluate("scrollTo(0, 2000)");
 			const middle = `[...document.querySelectorAll("[data-key]")]
 				.find((row) => row.getBoundingClientRect().top > 200)?.dataset.key ?? null`;
-			const readKey = () => page.evaluate<string | null>(middle);
+			// Rows move until their height is measured.
+			let latest: string | null = null;
+			const readKey = async () => {
+				const before = latest;
+				await page.evaluate("new Promise(requestAnimationFrame)");
+				latest = await page.evaluate<string | null>(middle);
+				return latest === before ? latest : null;
+			};
 			const key = await eventually(readKey, (found) => found !== null);
 			const link = page.getByRole("link", { name: String(key), exact: true });
 			await link.click();
