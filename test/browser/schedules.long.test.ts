@@ -138,6 +138,8 @@ test("schedules, timers and quiet hours", { skip }, async (t) => {
 		await sees(dialogs, "Discard the changes?");
 		await backTo(1);
 		assert.equal(await dialogs.getByLabel("From").inputValue(), "01:23");
+		// Chromium lets a page intercept Back once per interaction.
+		await dialogs.getByLabel("From").tap();
 		await phone.evaluate("history.back()");
 		await dialogs.getByRole("button", { name: "Discard" }).tap();
 		await dialogs.waitFor({ state: "detached" });
