@@ -47,9 +47,9 @@ export class FaultyLink {
 		for (const resume of this.#waiting.splice(0)) resume();
 	}
 
-	/** Resets every connection. */
+	/** Ends every connection at once. Node spins at its exit if `resetAndDestroy` meets a pending `end`. */
 	cut(): void {
-		for (const socket of this.#sockets) socket.resetAndDestroy();
+		for (const socket of this.#sockets) socket.destroy();
 	}
 
 	close(): void {
@@ -82,7 +82,7 @@ export class FaultyLink {
 			while (this.#fault === "stalled") await this.#change();
 			to.end();
 		} catch {
-			// The connection was reset.
+			// The connection ended.
 		}
 	}
 
@@ -91,8 +91,8 @@ export class FaultyLink {
 		if (this.#fault === lost) return;
 		if (this.#fault === "torn") {
 			to.write(chunk.subarray(0, chunk.length >> 1), () => {
-				from.resetAndDestroy();
-				to.resetAndDestroy();
+				from.destroy();
+				to.destroy();
 			});
 		} else if (this.#fault === "slow" && chunk.length > sliceBytes) {
 			for (let at = 0; at < chunk.length; at += sliceBytes) {
