@@ -59,7 +59,7 @@ async function run(args: readonly string[]): Promise<void> {
 	const sources = new Map(files.map((file) => [resolve(compiledPath(file)), file]));
 	const report = new Report({
 		isDetailed: words.length > 0,
-		isLimited: !isAll,
+		isLimited: !isAll && words.length === 0,
 		sourceOf: (file) => sources.get(file) ?? relative("", file),
 		print: (line) => console.log(line),
 	});

@@ -295,12 +295,16 @@ describe("device that sends too many messages", () => {
 
 	test("is logged once", async (t) => {
 		const { lines, log } = recordLog();
+		let now = 0;
 		const limits = { uplinkBurst: 18, uplinksASecond: 1000 };
-		const { gateway, monitor } = await runWatched(t, { log, limits });
+		const { gateway, monitor } = await runWatched(t, { log, limits, monotonic: () => now });
 		const device = await gateway.device(named);
 		for (let round = 0; round < 3; round += 1) {
 			busy(device);
-			await volumes(monitor, 20);
+			await volumes(monitor, 18);
+			now += 1000;
+			await volumes(monitor, 2);
+			now += 1000;
 		}
 		assert.equal(lines.filter(({ msg }) => String(msg).includes("uplink rate limit exceeded")).length, 1);
 	});
