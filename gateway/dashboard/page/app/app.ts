@@ -7,12 +7,12 @@ import type {
 	StateReport,
 	Uplink,
 } from "../../../../device/protocol/messages.js";
-import type { Announcement, Play } from "../../../api/announcement.js";
+import type { Announcement } from "../../../api/announcement.js";
 import { GatewayClock } from "../../../api/client/clock.js";
 import { type Entry, Fleet } from "../../../api/client/fleet.js";
 import { problemDetail, type RequestBody } from "../../../api/client/request.js";
 import { sentence } from "../../../api/client/words.js";
-import type { CommandPart, SentCommand } from "../../../api/command.js";
+import type { SentCommand } from "../../../api/command.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import type { DeviceDetails, Past } from "../../../api/device.js";
 import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
@@ -33,7 +33,7 @@ import { request, requestIfFound } from "./gateway.js";
 import { Jobs } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
 import { restoringCommands } from "./mute.js";
-import { Painter } from "./painter.js";
+import { Painter, type Topic } from "./painter.js";
 import { type Plan, runPlan } from "./plan.js";
 import { Recorder } from "./recorder.js";
 import { Resource } from "./resource.js";
@@ -73,20 +73,15 @@ export class App {
 	readonly selection = new Selection(() => this.painter.mark("selection"));
 	/** Confirmations of the latest actions. */
 	readonly toasts = new Toasts(() => this.painter.mark("jobs"));
-	readonly jobs = new Jobs<
-		CommandPart,
-		Pick<SentCommand, "payload">,
-		Omit<SentCommand, "devices">,
-		RequestBody<"POST /api/commands">
-	>({
+	readonly jobs = new Jobs({
 		requests: {
-			start: (body) => request("POST /api/commands", { body }),
+			start: (body: RequestBody<"POST /api/commands">) => request("POST /api/commands", { body }),
 			list: async () => (await request("GET /api/commands")).commands,
 			read: (id) => request("GET /api/commands/:id", { params: { id } }),
 			stop: (id) => request("DELETE /api/commands/:id", { params: { id } }),
 		},
 		kind: commandKind,
-		titleOf: ({ payload }) => titleOf(payload),
+		titleOf: ({ payload }: Pick<SentCommand, "payload">) => titleOf(payload),
 		isShown: ({ by, counts: { done, ...others } }, agoMs) => {
 			const hasFailed = Object.values(others).some((count) => count > 0);
 			// While the person is unknown, all jobs may be their own.
@@ -97,40 +92,26 @@ export class App {
 		onChanged: () => this.painter.mark("jobs"),
 		onDone: (job, undo) => this.toasts.show(job.options.title, job.doneText, undo),
 	});
-	readonly announcements = new Jobs<
-		Play,
-		Pick<Announcement, "name">,
-		Omit<Announcement, "devices">,
-		RequestBody<"POST /api/announcements">
-	>({
+	readonly announcements = new Jobs({
 		requests: {
-			start: (body) => request("POST /api/announcements", { body }),
+			start: (body: RequestBody<"POST /api/announcements">) => request("POST /api/announcements", { body }),
 			list: async () => (await request("GET /api/announcements")).announcements,
 			read: (id) => request("GET /api/announcements/:id", { params: { id } }),
 			stop: (id) => request("DELETE /api/announcements/:id", { params: { id } }),
 		},
 		kind: playKind,
-		titleOf: ({ name }) => name ?? "Announcement",
+		titleOf: ({ name }: Pick<Announcement, "name">) => name ?? "Announcement",
 		isShown: () => true,
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("announcements"),
 	});
-	readonly rejections = new Resource(
-		() => request("GET /api/rejections"),
-		() => this.painter.mark("issues"),
-	);
+	readonly rejections = this.#resource("issues", () => request("GET /api/rejections"));
 	/** Null if this gateway does not record crashes. */
-	readonly crashes = new Resource(
-		() => requestIfFound("GET /api/crashes"),
-		() => this.painter.mark("issues"),
-	);
+	readonly crashes = this.#resource("issues", () => requestIfFound("GET /api/crashes"));
 	/** Problems of the gateway, such as a full disk, and warnings, such as an expiring certificate. */
-	readonly readiness = new Resource(readReadiness, () => this.painter.mark("issues"));
+	readonly readiness = this.#resource("issues", readReadiness);
 	/** Null if this gateway has no quiet hours. */
-	readonly quietHours = new Resource(
-		() => requestIfFound("GET /api/quiet-hours"),
-		() => this.painter.mark("quiet"),
-	);
+	readonly quietHours = this.#resource("quiet", () => requestIfFound("GET /api/quiet-hours"));
 	readonly pendingCommands = new PendingCommands({
 		schedule,
 		now: () => this.clock.now(),
@@ -315,6 +296,11 @@ export class App {
 			const { token } = await request("POST /api/device-tokens", { body: { deviceId } });
 			return { token };
 		});
+	}
+
+	/** @param topic marked after each load */
+	#resource<T>(topic: Topic, read: () => Promise<T>): Resource<T> {
+		return new Resource(read, () => this.painter.mark(topic));
 	}
 
 	async #control(
