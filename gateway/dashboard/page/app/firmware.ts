@@ -2,56 +2,41 @@
 
 import { compareVersions } from "../../../api/channels.js";
 import { problemDetail } from "../../../api/client/request.js";
-import type { Catalog, UploadStatus } from "../../../api/firmware.js";
+import type { Catalog } from "../../../api/firmware.js";
 import { offeredReleases } from "../../../api/offered-releases.js";
 import { type FindUpdate, type Firmware, firmwareOf, updatesOf } from "../model/outdated.js";
 import { request } from "./gateway.js";
 import { Resource } from "./resource.js";
 
-export class FirmwareStore {
-	readonly #known: Resource<{ readonly catalog: Catalog; readonly status: UploadStatus }>;
+async function readFirmware() {
+	const [catalog, status] = await Promise.all([request("GET /ota/catalog"), request("GET /ota/status")]);
+	const releases = [...catalog.releases].sort((a, b) => compareVersions(b.version, a.version) ?? 0);
+	const sorted: Catalog = { ...catalog, releases };
 	/** Releases with the images that the gateway offers. */
-	offered: Catalog | undefined;
-	/** Finds updates in the current catalog; a new function for each catalog. */
-	findUpdate: FindUpdate = updatesOf(undefined);
+	const offered = offeredReleases(sorted, status.signature_required);
+	return { catalog: sorted, status, offered, findUpdate: updatesOf(offered) };
+}
 
+const findNone = updatesOf(undefined);
+
+export class FirmwareStore extends Resource<Awaited<ReturnType<typeof readFirmware>>> {
 	constructor(onChanged: () => void) {
-		const read = async () => {
-			const [catalog, status] = await Promise.all([request("GET /ota/catalog"), request("GET /ota/status")]);
-			const releases = [...catalog.releases].sort((a, b) => compareVersions(b.version, a.version) ?? 0);
-			const sorted: Catalog = { ...catalog, releases };
-			return { catalog: sorted, status };
-		};
-		this.#known = new Resource(read, (known) => {
-			if (known) {
-				this.offered = offeredReleases(known.catalog, known.status.signature_required);
-				this.findUpdate = updatesOf(this.offered);
-			}
-			onChanged();
-		});
+		super(readFirmware, onChanged);
 	}
 
 	/** All releases, the newest first. */
 	get catalog(): Catalog | undefined {
-		return this.#known.value?.catalog;
+		return this.value?.catalog;
 	}
 
-	get status(): UploadStatus | undefined {
-		return this.#known.value?.status;
-	}
-
-	/** Error of the latest request; empty after a success. */
-	get problem(): string {
-		return this.#known.problem;
-	}
-
-	refresh(): Promise<void> {
-		return this.#known.refresh();
+	/** Finds updates in the current catalog; a new function for each catalog. */
+	get findUpdate(): FindUpdate {
+		return this.value?.findUpdate ?? findNone;
 	}
 
 	/** All firmware that a device can be updated to. */
 	get choices(): readonly Firmware[] {
-		return firmwareOf(this.offered, this.status);
+		return firmwareOf(this.value?.offered, this.value?.status);
 	}
 
 	/** Latest release of the catalog. */

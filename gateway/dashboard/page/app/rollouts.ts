@@ -10,30 +10,25 @@ export interface LoadedRollout extends Rollout {
 	readonly loadedAt: number;
 }
 
-export class Rollouts {
+export class Rollouts extends Resource<{ readonly rollouts: readonly RolloutHead[] }> {
 	readonly #onChanged: () => void;
 	readonly #now: () => number;
-	readonly #list: Resource<{ readonly rollouts: readonly RolloutHead[] }>;
 	readonly #details = new Map<string, Resource<LoadedRollout>>();
 
 	constructor(onChanged: () => void, now: () => number) {
+		super(() => request("GET /api/rollouts"), onChanged);
 		this.#onChanged = onChanged;
 		this.#now = now;
-		this.#list = new Resource(() => request("GET /api/rollouts"), onChanged);
 	}
 
 	/** All rollouts, the newest first. */
 	get all(): readonly RolloutHead[] {
-		return this.#list.value?.rollouts ?? [];
+		return this.value?.rollouts ?? [];
 	}
 
 	/** Rollout of a version that is not over. A standing one may target other devices, and never ends. */
 	active(version: string): RolloutHead | undefined {
 		return this.all.find((head) => head.version === version && !head.standing && !isOver(head));
-	}
-
-	get isLoaded(): boolean {
-		return this.#list.value !== undefined;
 	}
 
 	/** Rollout with plan and groups; undefined until loaded by `load`. */
@@ -42,13 +37,13 @@ export class Rollouts {
 	}
 
 	/** Reloads the list and the loaded details; keeps the known state on failure. */
-	async refresh(): Promise<void> {
+	override refresh(): Promise<void> {
 		for (const details of this.#details.values()) void details.refresh();
-		await this.#list.refresh();
+		return super.refresh();
 	}
 
 	/** Reloads after a change, also after a failed one. @throws the error of the change */
-	async after(change: Promise<unknown>): Promise<void> {
+	override async after(change: Promise<unknown>): Promise<void> {
 		await change.finally(() => this.refresh());
 	}
 
@@ -69,13 +64,13 @@ export class Rollouts {
 		if (!head) return void this.refresh();
 		if (status === "deleted") {
 			this.#details.delete(id);
-			this.#list.value = { rollouts: this.all.filter((known) => known !== head) };
+			this.value = { rollouts: this.all.filter((known) => known !== head) };
 			return;
 		}
 		const next = { ...head, ...change, status };
-		this.#list.value = { rollouts: this.all.map((known) => (known === head ? next : known)) };
+		this.value = { rollouts: this.all.map((known) => (known === head ? next : known)) };
 		// A pending list may be older than this update.
-		if (isOver(next) !== isOver(head) || this.#list.isReading) void this.refresh();
+		if (isOver(next) !== isOver(head) || this.isReading) void this.refresh();
 		else if (this.#details.has(id)) void this.load(id);
 	}
 }

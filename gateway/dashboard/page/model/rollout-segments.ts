@@ -5,7 +5,7 @@ import { type DeviceStatus, failureStatuses } from "../../../api/statuses.js";
 
 export interface Segment {
 	readonly name: string;
-	/** Class for its color. */
+	/** Name of its color. */
 	readonly tone: "done" | "watching" | "updating" | "retrying" | "failed" | "off" | "waiting";
 	readonly statuses: readonly DeviceStatus[];
 	readonly count: number;

@@ -20,7 +20,7 @@ export function SegmentBar({ label, segments, percent }: SegmentBarProps) {
 			aria-valuetext={segments.map(({ count, name }) => `${count.toLocaleString("en")} ${name}`).join(", ")}
 		>
 			{segments.map(({ name, tone, count }) => (
-				<span key={name} class={tone} title={capital(name)} style={{ flexGrow: count }} />
+				<span key={name} title={capital(name)} style={{ flexGrow: count, background: `var(--${tone})` }} />
 			))}
 		</div>
 	);

@@ -64,7 +64,7 @@ function Change({ change }: { readonly change: ListedChange }) {
 				<strong>{personName(change.who)}</strong> {before}
 				{after !== undefined && (
 					<>
-						<span class="dot" style={{ background: color }} />
+						<span class="dot custom" style={{ background: color }} />
 						{after}
 					</>
 				)}

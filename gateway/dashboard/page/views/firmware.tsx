@@ -51,7 +51,7 @@ export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 }
 
 function Releases() {
-	const { catalog, status } = useApp().firmware;
+	const { catalog, value } = useApp().firmware;
 	return (
 		<Panel title="Releases" look="beside-another">
 			{catalog && catalog.releases.length === 0 && (
@@ -75,7 +75,7 @@ function Releases() {
 								</span>
 							))}
 						</p>
-						{status?.signature_required && images.some(({ signature }) => signature === undefined) && (
+						{value?.status.signature_required && images.some(({ signature }) => signature === undefined) && (
 							<p class="problem">Images without a signature are not offered.</p>
 						)}
 					</li>
@@ -88,6 +88,7 @@ function Releases() {
 /** Uploads a firmware file, and shows the reason of a rejection. */
 function UploadPanel() {
 	const { firmware } = useTopic("firmware");
+	const { status } = firmware.value ?? {};
 	const { run, isBusy, problem } = useRequest();
 	const [uploaded, setUploaded] = useState("");
 	const upload = (files: readonly File[]) => {
@@ -103,9 +104,9 @@ function UploadPanel() {
 					</span>
 				</FileDrop>
 			</Permitted>
-			{firmware.status && (
+			{status && (
 				<p class="hint">
-					{firmware.status.signature_required
+					{status.signature_required
 						? "Firmware must be signed: select the .bin and its .sig together."
 						: "Unsigned firmware is allowed."}
 				</p>
@@ -114,7 +115,7 @@ function UploadPanel() {
 				{isBusy ? "Uploading…" : uploaded && `${uploaded} uploaded.`}
 			</p>
 			<Problem>{problem}</Problem>
-			{firmware.status?.filename && <Uploaded status={firmware.status} />}
+			{status?.filename && <Uploaded status={status} />}
 		</Panel>
 	);
 }

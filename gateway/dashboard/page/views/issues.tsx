@@ -97,7 +97,7 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 				{rows.map((row) => (
 					<Item
 						key={row.key}
-						mark={<i class={`dot ${toneOf(row)}`} />}
+						mark={<i class="dot" style={{ background: `var(--${toneOf(row)})` }} />}
 						title={
 							<button type="button" class="cover" aria-haspopup="dialog" onClick={() => setOpened(row.key)}>
 								{distinctTitle(row)}
@@ -113,7 +113,7 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 	);
 }
 
-/** Class for the color of a dot. */
+/** Tone of a dot. */
 function toneOf({ kind, seen, isHint }: IssueRow): string {
 	if (seen || isHint) return "off";
 	return issueTypes[kind].isBad ? "failed" : "retrying";

@@ -6,7 +6,6 @@ import {
 	endedOf,
 	groupWords,
 	percentOf,
-	type Rollout,
 	type RolloutAction,
 	type RolloutDevice,
 	type RolloutHead,
@@ -39,10 +38,14 @@ const fewDevices = 20;
 
 const parent = { title: "Firmware", href: "#/firmware" };
 
+interface RolloutProps {
+	/** Plan and groups are present once they are loaded. */
+	readonly rollout: RolloutHead & Partial<LoadedRollout>;
+}
+
 export function RolloutPage({ id }: { id: string }) {
 	const { rollouts } = useTopic("rollouts");
 	const head = rollouts.all.find((known) => known.id === id);
-	const rollout = rollouts.get(id);
 	const isKnown = head !== undefined;
 	/** Name of the selected segment. */
 	const [chosen, setChosen] = useState<string>();
@@ -55,16 +58,15 @@ export function RolloutPage({ id }: { id: string }) {
 		return (
 			<>
 				<PageHead title={title} parent={parent} />
-				{rollouts.isLoaded && (
+				{rollouts.value && (
 					<EmptyState icon={searchX} title="Rollout not found">
 						It was deleted, or the address is wrong.
 					</EmptyState>
 				)}
 			</>
 		);
-	const { counts, createdAt } = head;
-	const total = totalOf(counts);
-	const segments = segmentsOf(counts, rollout?.retrying);
+	const rollout = { ...rollouts.get(id), ...head };
+	const { counts, createdAt, plan, retrying } = rollout;
 	return (
 		<div class="rollout">
 			<PageHead title={title} parent={parent} />
@@ -72,29 +74,23 @@ export function RolloutPage({ id }: { id: string }) {
 				<p class="state" role="status">
 					<b>{stateText(head)}</b>{" "}
 					<span class="hint">
-						{endedOf(counts).toLocaleString("en")} of {plural(total, "device")}
+						{endedOf(counts).toLocaleString("en")} of {plural(totalOf(counts), "device")}
 					</span>
 				</p>
 				<Actions
 					head={head}
 					onReview={() => {
-						setChosen(segments.find(({ tone }) => tone === "failed")?.name);
+						setChosen("failed");
 						document.querySelector(".rollout > .chips")?.scrollIntoView({ block: "center" });
 					}}
 				/>
-				<SegmentBar label="Devices" segments={segments} percent={percentOf(counts)} />
+				<SegmentBar label="Devices" segments={segmentsOf(counts, retrying)} percent={percentOf(counts)} />
 			</section>
-			{rollout && <Explanation head={head} rollout={rollout} />}
-			<RolloutDevices
-				head={head}
-				rollout={rollout}
-				segments={segments}
-				chosen={chosen}
-				onChosen={setChosen}
-			/>
-			{rollout && rollout.groups.length > 1 && <Groups head={head} rollout={rollout} />}
+			<Explanation rollout={rollout} />
+			<RolloutDevices rollout={rollout} chosen={chosen} onChosen={setChosen} />
+			<Groups rollout={rollout} />
 			<p class="hint">
-				{rollout && `${capital(targetWords(rollout.plan))} · `}Started {when(createdAt)} · <code>{id}</code>
+				{plan && `${capital(targetWords(plan))} · `}Started {when(createdAt)} · <code>{id}</code>
 			</p>
 		</div>
 	);
@@ -106,8 +102,9 @@ function Actions({ head, onReview }: { head: RolloutHead; onReview: () => void }
 	const { run, problem } = useRequest();
 	const { status, standing, pausedBecause, counts, version } = head;
 	const failed = sum(counts, failureStatuses);
+	const isEnded = isOver(head);
 	const isStopped = status === "paused" && pausedBecause === "failures" && failed > 0;
-	const question: Question = isOver(head)
+	const question: Question = isEnded
 		? {
 				title: `Delete the record of ${version}, started ${when(head.createdAt)}?`,
 				text: <p>Devices are not affected.</p>,
@@ -142,9 +139,9 @@ function Actions({ head, onReview }: { head: RolloutHead; onReview: () => void }
 				look="quiet"
 				isChange
 				question={question}
-				onClick={() => (isOver(head) ? run(remove) : act("cancel"))}
+				onClick={() => (isEnded ? run(remove) : act("cancel"))}
 			>
-				{isOver(head) ? "Delete" : "Cancel"}
+				{isEnded ? "Delete" : "Cancel"}
 			</Button>
 			{isStopped && button("Resume", "resume")}
 			{failed > 0 && status !== "cancelled" && button(`Retry ${failed} failed`, "retry")}
@@ -174,10 +171,10 @@ async function change({ id, revision }: RolloutHead, action: RolloutAction): Pro
 }
 
 /** Explains why a rollout waits, such as during the soak time, and how to continue. */
-function Explanation({ head, rollout }: { head: RolloutHead; rollout: LoadedRollout }) {
-	const { status, pausedBecause, version } = head;
-	const { plan, group, counts, soakSecondsLeft, loadedAt } = rollout;
+function Explanation({ rollout }: RolloutProps) {
+	const { status, pausedBecause, version, plan, group = 0, counts, soakSecondsLeft, loadedAt = 0 } = rollout;
 	const now = useNow(1000);
+	if (!plan) return null;
 	const watched = (secondsLeft: number) => {
 		const left = Math.max(0, Math.ceil(secondsLeft - Math.max(0, now - loadedAt) / 1000));
 		const who = `${plural(counts.soaking, "device")} ${counts.soaking === 1 ? "runs" : "run"}`;
@@ -191,26 +188,24 @@ function Explanation({ head, rollout }: { head: RolloutHead; rollout: LoadedRoll
 				operator: "No new updates start. Running updates continue.",
 				failures: "Resume ignores these failures. Retry updates the failed devices again.",
 			}[pausedBecause ?? "operator"],
-		soakSecondsLeft !== null && watched(soakSecondsLeft),
-		plan.standing && !isOver(head) && sentence(standingWords(plan)),
+		typeof soakSecondsLeft === "number" && watched(soakSecondsLeft),
+		plan.standing && !isOver(rollout) && sentence(standingWords(plan)),
 	].filter((text) => typeof text === "string");
 	return sentences.length > 0 ? <p>{sentences.join(" ")}</p> : null;
 }
 
-interface RolloutDevicesProps {
-	readonly head: RolloutHead;
-	readonly rollout: Rollout | undefined;
-	readonly segments: readonly Segment[];
+interface RolloutDevicesProps extends RolloutProps {
 	/** Name of the selected segment. */
 	readonly chosen: string | undefined;
 	readonly onChosen: (name: string | undefined) => void;
 }
 
 /** Devices of a selected segment; by default all if they are few, else those that failed. */
-function RolloutDevices({ head, rollout, segments, chosen, onChosen }: RolloutDevicesProps) {
-	const textOf = ({ name, tone }: Segment) => (tone === "retrying" ? retryText(head, rollout) : name);
+function RolloutDevices({ rollout, chosen, onChosen }: RolloutDevicesProps) {
+	const segments = segmentsOf(rollout.counts, rollout.retrying);
+	const textOf = ({ name, tone }: Segment) => (tone === "retrying" ? retryText(rollout) : name);
 	const shown = segments.find(({ name }) => name === chosen);
-	const isAll = totalOf(head.counts) <= fewDevices;
+	const isAll = totalOf(rollout.counts) <= fewDevices;
 	const listed = shown ?? (isAll ? undefined : segments.find(({ tone }) => tone === "failed"));
 	return (
 		<>
@@ -220,34 +215,27 @@ function RolloutDevices({ head, rollout, segments, chosen, onChosen }: RolloutDe
 				options={segments.map((segment) => [
 					segment.name,
 					<>
-						<i class={`dot ${segment.tone}`} />
+						<i class={`dot ${segment.tone}`} style={{ background: `var(--${segment.tone})` }} />
 						{segment.count.toLocaleString("en")} {textOf(segment)}
 					</>,
 				])}
 				value={shown?.name}
 				onChange={(name) => onChosen(name === chosen ? undefined : name)}
 			/>
-			{(listed ?? isAll) && <Devices key={listed?.name} head={head} rollout={rollout} segment={listed} />}
+			{(listed ?? isAll) && <Devices key={listed?.name} rollout={rollout} segment={listed} />}
 		</>
 	);
 }
 
 /** "retrying at 20:34" */
-function retryText({ status }: RolloutHead, rollout: Rollout | undefined): string {
+function retryText({ status, retryAt = null }: RolloutProps["rollout"]): string {
 	if (status !== "running") return "waiting to retry";
-	const { retryAt = null } = rollout ?? {};
 	return retryAt === null ? "retrying" : `retrying at ${clock(Date.parse(retryAt) / 1000)}`;
 }
 
-interface DevicesProps {
-	readonly head: RolloutHead;
-	readonly rollout: Rollout | undefined;
-	/** Undefined for all devices. */
-	readonly segment: Segment | undefined;
-}
-
-function Devices({ head, rollout, segment }: DevicesProps) {
-	const { id, counts } = head;
+/** @param segment undefined for all devices */
+function Devices({ rollout, segment }: RolloutProps & { readonly segment: Segment | undefined }) {
+	const { id, counts } = rollout;
 	const [devices, setDevices] = useState<readonly RolloutDevice[]>();
 	useEffect(() => {
 		let isShown = true;
@@ -264,7 +252,7 @@ function Devices({ head, rollout, segment }: DevicesProps) {
 	const isRetry = ({ status, reason }: RolloutDevice) => status === "queued" && reason !== null;
 	const isListed = (device: RolloutDevice) =>
 		segment?.statuses[0] !== "queued" || isRetry(device) === (segment.tone === "retrying");
-	const retrying = retryText(head, rollout);
+	const retrying = retryText(rollout);
 	return (
 		<section class="panel device-list">
 			<Rows label={segment ? `${capital(segment.name)} devices` : "Devices"} items={devices.filter(isListed)}>
@@ -291,17 +279,18 @@ function Step({ device: { deviceId, status, reason, attempts }, retrying }: Step
 	);
 }
 
-function Groups({ head, rollout }: { head: RolloutHead; rollout: Rollout }) {
-	const { groups, plan, group: current } = rollout;
+function Groups({ rollout }: RolloutProps) {
+	const { groups = [], plan, group: current } = rollout;
+	if (groups.length < 2) return null;
 	return (
 		<Panel title="Groups">
 			<ol class="groups">
 				{groups.map(({ size, counts }, index) => {
 					const name = `Group ${index + 1}`;
-					const group = plan.groups[index];
+					const group = plan?.groups[index];
 					const queued = counts.queued + Math.max(0, size - totalOf(counts));
 					return (
-						<li key={name} aria-current={index === current && !isOver(head) ? "step" : undefined}>
+						<li key={name} aria-current={index === current && !isOver(rollout) ? "step" : undefined}>
 							<span>
 								<b>{name}</b> <span class="hint">{group && groupWords(group)}</span>
 							</span>
