@@ -8,10 +8,10 @@ import { nameOf } from "../model/filter.js";
 import { DeviceState } from "../parts/presence.js";
 import { Tags } from "../parts/tags.js";
 import { Tile } from "../parts/tile.js";
-import { whenLive } from "./on-demand.js";
+import { onDemand } from "./on-demand.js";
 import { SelectBox } from "./select-box.js";
 
-const Ring = whenLive(async () => (await import("./later.js")).Ring);
+const Ring = onDemand(undefined, async () => (await import("./later.js")).Ring);
 /** Duration of a press that selects the device. */
 const longPressMs = 500;
 

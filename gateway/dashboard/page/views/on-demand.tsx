@@ -7,21 +7,12 @@ import { PageHead } from "../parts/page-head.js";
 import { Problem } from "../parts/problem.js";
 
 /**
- * @param title of the view, shown while it loads; empty for parts of views
+ * @param title of the view, shown while it loads; empty for a part of a view; undefined for a part that is absent until it is loaded,
+ * which is tried after each connection
  * @returns a view that loads its script when first shown or preloaded
  */
-export function onDemand<P extends object>(title: string, load: () => Promise<ComponentType<P>>) {
-	return Object.assign(lazy(title, load), { title });
-}
-
-/** @returns a part that is absent until it is loaded, which is tried after each connection */
-export function whenLive<P extends object = object>(load: () => Promise<ComponentType<P>>) {
-	return lazy(undefined, load);
-}
-
-/** @param title undefined for a part */
-function lazy<P extends object>(title: string | undefined, load: () => Promise<ComponentType<P>>) {
-	const isPart = title === undefined;
+export function onDemand<P extends object>(title: string | undefined, load: () => Promise<ComponentType<P>>) {
+	const isOptional = title === undefined;
 	let View: ComponentType<P> | undefined;
 	const preload = async () => {
 		View ??= await load();
@@ -32,17 +23,17 @@ function lazy<P extends object>(title: string | undefined, load: () => Promise<C
 		const isLive = useIsLive();
 		const wasLost = useRef(false);
 		useEffect(() => {
-			if (isPart && !isLive) return;
+			if (isOptional && !isLive) return;
 			if (problem && !isLive) wasLost.current = true;
 			// Browsers may cache the failure of a script for the lifetime of the page.
 			else if (problem && wasLost.current) location.reload();
 			preload().then(
 				() => setIsLoaded(true),
-				() => isPart || setProblem("This view could not be loaded. Reload the page."),
+				() => isOptional || setProblem("This view could not be loaded. Reload the page."),
 			);
 		}, [isLive]);
 		if (View) return <View {...props} />;
-		if (isPart) return null;
+		if (isOptional) return null;
 		return (
 			<div>
 				{title && <PageHead title={title} />}
@@ -50,5 +41,5 @@ function lazy<P extends object>(title: string | undefined, load: () => Promise<C
 			</div>
 		);
 	};
-	return Object.assign(Lazy, { preload });
+	return Object.assign(Lazy, { preload, title });
 }

@@ -20,7 +20,7 @@ import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { Permitted } from "../parts/permitted.js";
 import { FleetView } from "./fleet.js";
-import { onDemand, whenLive } from "./on-demand.js";
+import { onDemand } from "./on-demand.js";
 import { SearchButton, useShortcuts } from "./search-button.js";
 
 export function Shell() {
@@ -144,10 +144,10 @@ function titleOf({ view, key }: Route): string | undefined {
 
 const load = () => import("./later.js");
 const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
-const RolloutLine = whenLive(async () => (await load()).RolloutLine);
+const RolloutLine = onDemand(undefined, async () => (await load()).RolloutLine);
 const SelectionBar = onDemand("", async () => (await load()).SelectionBar);
-const IssueCount = whenLive(async () => (await load()).IssueCount);
-const JobBars = whenLive(async () => (await load()).JobBars);
+const IssueCount = onDemand(undefined, async () => (await load()).IssueCount);
+const JobBars = onDemand(undefined, async () => (await load()).JobBars);
 
 interface LaterProps {
 	/** Query of the address. */
