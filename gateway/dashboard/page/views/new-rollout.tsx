@@ -1,7 +1,7 @@
 /** New rollout in three steps: firmware, devices, and how carefully they are updated. */
 
 import { useState } from "preact/hooks";
-import { models } from "../../../../device/protocol/schema.js";
+import { type Model, models } from "../../../../device/protocol/schema.js";
 import {
 	defaultOptions,
 	makePlan,
@@ -9,19 +9,18 @@ import {
 	type PlanOptions,
 	smallTarget,
 } from "../../../api/client/rollout-plan.js";
-import { plural } from "../../../api/client/words.js";
 import type { Target } from "../../../api/rollout.js";
+import type { Targets } from "../../../api/targets.js";
 import { rolloutAddress } from "../app/addresses.js";
 import { useTopic } from "../app/hooks.js";
-import { nameIn } from "../model/filter.js";
 import { channelsOf, type Firmware, firmwareText } from "../model/outdated.js";
-import { devicesIn, placeText, roomsOf } from "../model/rooms.js";
+import { devicesIn, placeText } from "../model/rooms.js";
 import { Button } from "../parts/button.js";
 import { Cards } from "../parts/cards.js";
 import { Check, Choice, Toggles } from "../parts/field.js";
 import { Problem } from "../parts/problem.js";
 import { Sheet } from "../parts/sheet.js";
-import { TagsField } from "../parts/tags-field.js";
+import { TargetChoice } from "../parts/target-choice.js";
 import { RolloutOptions } from "./rollout-options.js";
 import { useRolloutStart } from "./use-rollout-start.js";
 
@@ -33,9 +32,9 @@ interface NewRolloutProps {
 
 export function NewRollout(props: NewRolloutProps) {
 	const { firmware } = useTopic("firmware");
-	const { choices, offered, latest } = firmware;
+	const { choices, latest } = firmware;
 	const [chosen, setChosen] = useState<string>();
-	const all = [...choices, ...channelsOf(offered)];
+	const all = [...choices, ...channelsOf(firmware.value?.offered)];
 	const choice = all.find(({ selector }) => selector === chosen) ?? latest ?? choices[0];
 	if (!choice)
 		return (
@@ -52,10 +51,6 @@ const steps = [
 	["how", "3. How careful"],
 ] as const;
 type StepName = (typeof steps)[number][0];
-
-const chosenDevices = "devices";
-const allDevices = "all";
-const oneRoom = "room";
 
 type Care = "careful" | "normal" | "once" | "custom";
 const cares: readonly (readonly [Care, title: string, text: string])[] = [
@@ -74,9 +69,10 @@ interface FormProps extends NewRolloutProps {
 function Form({ devices: preselected, firmware: choice, choices, onChoice, onClose }: FormProps) {
 	const { firmware, fleet } = useTopic("list", "firmware");
 	const [step, setStep] = useState<StepName>(preselected.size > 0 ? "how" : "what");
-	const [who, setWho] = useState(preselected.size > 0 ? chosenDevices : undefined);
-	const [room, setRoom] = useState<string>();
-	const [tags, setTags] = useState("");
+	const [targets, setTargets] = useState<Targets>(
+		preselected.size > 0 ? { devices: [...preselected] } : { all: true },
+	);
+	const [chosenModel, setModel] = useState<Model | "">();
 	const [isStanding, setIsStanding] = useState(false);
 	const [care, setCare] = useState<Care>("normal");
 	const [custom, setCustom] = useState(defaultOptions);
@@ -89,39 +85,37 @@ function Form({ devices: preselected, firmware: choice, choices, onChoice, onClo
 	const fitting = models.filter(
 		(candidate) => images.length === 0 || images.some(({ model }) => model === candidate),
 	);
-	const offered = fitting.filter((candidate) => sizeOf(candidate) > 0);
 	const [largest] = [...fitting].sort((a, b) => sizeOf(b) - sizeOf(a));
 	const isForAll = models.every((model) => sizeOf(model) === 0 || fitting.includes(model));
-	const kind = who ?? (isForAll ? allDevices : (largest ?? allDevices));
-	const model = fitting.find((candidate) => candidate === kind);
-	const isOfKind = kind !== chosenDevices && kind !== oneRoom;
-	const expression = isOfKind ? tags.trim() : "";
-	const rooms = roomsOf(entries);
+	const usualModel = isForAll || chosenModel === "" ? undefined : largest;
+	const model = fitting.find((candidate) => candidate === chosenModel) ?? usualModel;
+	/** Whether the target is a list of devices, which others cannot join. */
+	const isNamed = targets.devices !== undefined || targets.room !== undefined;
+	const members = devicesIn(targets, entries);
 	const target = targetOf();
-	const size = "devices" in target ? target.devices.length : expression === "" ? sizeOf(model) : undefined;
-	const place = placeText("devices" in target ? target.devices.flatMap((key) => fleet.get(key) ?? []) : []);
-	const options = { ...optionsOf(), standing: isOfKind && isStanding };
+	const size = members.filter(({ session }) => isNamed || !model || session.model === model).length;
+	const options = { ...optionsOf(), standing: !isNamed && isStanding };
 	const release = isChannel ? { channel: channel ?? "" } : { version: selector };
 	const plan = makePlan(release, target, options, size);
-	const rollout = useRolloutStart(choice, plan, place);
+	const rollout = useRolloutStart(choice, plan, isNamed ? placeText(members) : "");
 	const index = steps.findIndex(([name]) => name === step);
 	const previous = steps[index - 1];
 	const next = steps[index + 1];
 
 	function targetOf(): Target {
-		if (kind === chosenDevices) return { devices: [...preselected] };
-		if (kind === oneRoom)
-			return { devices: devicesIn({ room: room ?? rooms[0] ?? "" }, entries).map(({ key }) => key) };
-		if (model === undefined && expression === "") return { all: true };
-		return { ...(model && { model }), ...(expression !== "" && { tags: expression }) };
+		if (isNamed) return { devices: targets.devices ?? members.map(({ key }) => key) };
+		const { tags } = targets;
+		if (model === undefined && tags === undefined) return { all: true };
+		return { ...(model && { model }), ...(tags !== undefined && { tags: tags.trim() }) };
 	}
 
 	function optionsOf(): PlanOptions {
 		switch (care) {
-			case "careful": {
-				const isSmall = size !== undefined && size <= smallTarget;
-				return { ...defaultOptions, approval: true, canary: isSmall ? "1" : "", canaryFailures: "1" };
-			}
+			case "careful":
+				return {
+					...{ ...defaultOptions, approval: true, canaryFailures: "1" },
+					canary: size <= smallTarget ? "1" : "",
+				};
 			case "normal":
 				return defaultOptions;
 			case "once":
@@ -178,30 +172,15 @@ function Form({ devices: preselected, firmware: choice, choices, onChoice, onClo
 			)}
 			{step === "who" && (
 				<>
-					<Cards
-						label="Devices"
-						value={kind}
-						onChange={setWho}
-						options={[
-							...(preselected.size > 0
-								? [[chosenDevices, plural(preselected.size, "selected device"), namesOf()] as const]
-								: []),
-							[allDevices, "All devices", plural(entries.length, "device")] as const,
-							...offered.map((board) => [board, `All ${board}`, plural(sizeOf(board), "device")] as const),
-							...(rooms.length > 0 ? [[oneRoom, "A room", "Devices that are in it now"] as const] : []),
-						]}
-					/>
-					{kind === oneRoom && (
-						<Choice
-							label="Room"
-							value={room ?? rooms[0] ?? ""}
-							onChange={setRoom}
-							options={rooms.map((name) => [name, name])}
-						/>
-					)}
-					{isOfKind && (
+					<TargetChoice withTags label="Devices" targets={targets} onChange={setTargets} />
+					{!isNamed && (
 						<>
-							<TagsField value={tags} entries={entries} onInput={setTags} />
+							<Choice
+								label="Model"
+								value={model ?? ""}
+								onChange={setModel}
+								options={[["", "All models"], ...fitting.map((board) => [board, board] as const)]}
+							/>
 							<Check
 								label={`Include new devices${isChannel ? ` and new releases of ${channel}` : ""}`}
 								checked={isStanding}
@@ -209,11 +188,10 @@ function Form({ devices: preselected, firmware: choice, choices, onChoice, onClo
 							/>
 						</>
 					)}
-					{preselected.size === 0 && (
-						<p class="hint">
-							For specific devices, select them on <a href="#/">Home</a> and choose Update.
-						</p>
-					)}
+					<p class="hint">
+						{targets.room !== undefined && "Updates the devices that are in the room now. "}
+						For several devices, select them on <a href="#/">Home</a> and choose Update.
+					</p>
 				</>
 			)}
 			{step === "how" && (
@@ -241,10 +219,5 @@ function Form({ devices: preselected, firmware: choice, choices, onChoice, onClo
 		]
 			.filter(Boolean)
 			.join(" · ");
-	}
-
-	function namesOf(): string {
-		const names = [...preselected].slice(0, 3).map((key) => nameIn(fleet, key));
-		return `${names.join(", ")}${preselected.size > 3 ? "…" : ""}`;
 	}
 }
