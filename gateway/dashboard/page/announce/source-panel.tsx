@@ -18,7 +18,7 @@ import { request, requestFile, requestIfFound } from "../app/gateway.js";
 import type { Resource } from "../app/resource.js";
 import { Button } from "../parts/button.js";
 import { EmptyState } from "../parts/empty-state.js";
-import { Check, Field, Toggles } from "../parts/field.js";
+import { Choice, Field, Toggles } from "../parts/field.js";
 import { FileDrop } from "../parts/file-drop.js";
 import { Icon } from "../parts/icon.js";
 import { Panel } from "../parts/panel.js";
@@ -129,12 +129,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 				</FileDrop>
 			)}
 			{kind === "sound" && sounds.value && (
-				<SavedSounds
-					sounds={saved}
-					chosen={soundId}
-					onChosen={setSoundId}
-					onRemoved={() => sounds.refresh()}
-				/>
+				<SavedSounds sounds={saved} sound={sound} onChosen={setSoundId} onRemoved={() => sounds.refresh()} />
 			)}
 			{kind === "text" && (
 				<Field label="Message" type="lines" maxLength={longestText} value={text} onInput={setText} />
@@ -193,54 +188,47 @@ function DraftLine({ draft, saveAs, onSaveAs }: DraftLineProps) {
 
 interface SavedSoundsProps {
 	readonly sounds: readonly Sound[];
-	/** Id of the selected sound. */
-	readonly chosen: string;
+	/** Selected sound. */
+	readonly sound: Sound | undefined;
 	readonly onChosen: (id: string) => void;
 	readonly onRemoved: () => Promise<void>;
 }
 
-function SavedSounds({ sounds, chosen, onChosen, onRemoved }: SavedSoundsProps) {
+function SavedSounds({ sounds, sound, onChosen, onRemoved }: SavedSoundsProps) {
 	if (sounds.length === 0)
 		return (
 			<EmptyState icon={music} title="No saved sounds.">
 				Record one or choose a file, and enter a name to save it.
 			</EmptyState>
 		);
+	const { id = "", name, seconds = 0 } = sound ?? {};
 	return (
-		<ul class="sounds" aria-label="Saved sounds">
-			{sounds.map((sound) => (
-				<li key={sound.id}>
-					<SoundLine load={() => requestFile("GET /sounds/:file", { params: { file: `${sound.id}.wav` } })}>
-						<Check
-							isRadio
-							name="sound"
-							label={
-								<>
-									{sound.name} <span class="hint">{lengthText(sound.seconds)}</span>
-								</>
-							}
-							checked={sound.id === chosen}
-							onToggle={() => onChosen(sound.id)}
-						/>
-						<Button
-							look="icon-button quiet"
-							label={`Delete ${sound.name}`}
-							action="play_sound"
-							question={{
-								title: `Delete ${sound.name}?`,
-								text: <p>It is deleted for everyone. Devices that are playing it finish.</p>,
-								loss: { do: "Delete sound", keep: "Cancel" },
-							}}
-							onClick={async () => {
-								await request("DELETE /api/sounds/:id", { params: { id: sound.id } }).finally(onRemoved);
-							}}
-						>
-							<Icon of={trash} />
-						</Button>
-					</SoundLine>
-				</li>
-			))}
-		</ul>
+		<>
+			<Choice
+				label="Saved sound"
+				value={id}
+				onChange={onChosen}
+				options={[["", "Choose a sound"], ...sounds.map((saved) => [saved.id, saved.name] as const)]}
+			/>
+			{sound && (
+				<SoundLine key={id} load={() => requestFile("GET /sounds/:file", { params: { file: `${id}.wav` } })}>
+					<span class="hint">{lengthText(seconds)}</span>
+					<Button
+						look="icon-button quiet"
+						label={`Delete ${name}`}
+						action="play_sound"
+						question={{
+							title: `Delete ${name}?`,
+							text: <p>It is deleted for everyone. Devices that are playing it finish.</p>,
+							loss: { do: "Delete sound", keep: "Cancel" },
+						}}
+						onClick={() => request("DELETE /api/sounds/:id", { params: { id } }).finally(onRemoved)}
+					>
+						<Icon of={trash} />
+					</Button>
+				</SoundLine>
+			)}
+		</>
 	);
 }
 

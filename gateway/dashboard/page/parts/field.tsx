@@ -4,19 +4,15 @@ import { type ComponentChildren, h } from "preact";
 import { useId, useState } from "preact/hooks";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { capital } from "../../../api/client/words.js";
-import { cleanText } from "../../../api/text.js";
 import { Problem } from "./problem.js";
 
 export { Search, Toggles } from "./search.js";
 
 export interface FieldProps {
 	readonly label: string;
-	readonly name?: string;
 	/** `lines` is a text area; a password can be revealed. */
 	readonly type?: "text" | "password" | "lines" | "number" | "time" | "datetime-local";
-	/** Controlled value; absent for an uncontrolled field. */
-	readonly value?: string;
-	readonly initial?: string | undefined;
+	readonly value: string;
 	readonly placeholder?: string | undefined;
 	readonly maxLength?: number;
 	/** Range of a number. */
@@ -25,29 +21,28 @@ export interface FieldProps {
 	readonly known?: readonly string[];
 	readonly hint?: ComponentChildren;
 	readonly problem?: string | undefined;
-	readonly onInput?: (value: string) => unknown;
+	readonly onInput: (value: string) => unknown;
 	/** Content below the field. */
 	readonly children?: ComponentChildren;
 }
 
 export function Field(props: FieldProps) {
-	const { label, type = "text", value, initial, known, hint, problem, onInput, children } = props;
-	const { name, placeholder, maxLength, range: [min, max] = [] } = props;
+	const { label, type = "text", value, known, hint, problem, onInput, children } = props;
+	const { placeholder, maxLength, range: [min, max] = [] } = props;
 	const id = useId();
 	const [isShown, setIsShown] = useState(false);
 	const described = [problem && `${id}-problem`, hint && `${id}-hint`].filter(Boolean).join(" ");
 	const isSecret = type === "password";
 	const attributes = {
 		id,
-		name,
-		...(value === undefined ? { defaultValue: initial } : { value }),
+		value,
 		placeholder,
 		maxLength,
 		"aria-describedby": described || undefined,
 		"aria-invalid": problem ? true : undefined,
 		spellcheck: false,
 		autocapitalize: "off",
-		onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput?.(currentTarget.value),
+		onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput(currentTarget.value),
 	} as const;
 	// JSX types do not accept a variable input type.
 	const input = h("input", {
@@ -57,7 +52,6 @@ export function Field(props: FieldProps) {
 		list: known && `${id}-known`,
 		min,
 		max,
-		"data-secret": isSecret,
 	});
 	return (
 		<div class={`field ${type === "lines" ? "long" : ""}`}>
@@ -99,25 +93,20 @@ export function Field(props: FieldProps) {
 }
 
 interface CheckProps {
-	readonly label: ComponentChildren;
-	readonly name?: string;
-	/** Controlled value; absent for an uncontrolled check box. */
-	readonly checked?: boolean;
+	readonly label: string;
+	readonly checked: boolean;
 	readonly disabled?: boolean;
-	/** Renders a radio button. */
-	readonly isRadio?: boolean;
-	readonly onToggle?: (checked: boolean) => void;
+	readonly onToggle: (checked: boolean) => void;
 }
 
-export function Check({ label, name, checked, disabled = false, isRadio = false, onToggle }: CheckProps) {
+export function Check({ label, checked, disabled = false, onToggle }: CheckProps) {
 	return (
 		<label class="check">
 			<input
-				type={isRadio ? "radio" : "checkbox"}
+				type="checkbox"
 				disabled={disabled}
-				name={name}
 				checked={checked}
-				onChange={({ currentTarget }) => onToggle?.(currentTarget.checked)}
+				onChange={({ currentTarget }) => onToggle(currentTarget.checked)}
 			/>
 			<span>{label}</span>
 		</label>
@@ -171,10 +160,4 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
 			</select>
 		</label>
 	);
-}
-
-/** Text of a form field, normalized as the gateway stores it. */
-export function textOf(form: FormData, name: string): string {
-	const value = form.get(name);
-	return typeof value === "string" ? cleanText(value) : "";
 }

@@ -16,7 +16,7 @@ interface FormDialogProps {
 	/** Label of the submit button; default: Save. */
 	readonly verb?: string;
 	/** Saves the form; rejects with an error to show. */
-	readonly onSave: (form: FormData) => Promise<unknown>;
+	readonly onSave: () => Promise<unknown>;
 	readonly onClosed: () => void;
 	readonly children: ComponentChildren;
 }
@@ -37,9 +37,8 @@ export function FormDialog(props: FormDialogProps) {
 	const onSubmit = async (event: SubmitEvent) => {
 		event.preventDefault();
 		// Disabling the button would lose the focus.
-		if (!maySave || isBusy || !form.current) return;
-		const data = new FormData(form.current);
-		if (await run(() => onSave(data))) form.current?.closest("dialog")?.close();
+		if (!maySave || isBusy) return;
+		if (await run(onSave)) form.current?.closest("dialog")?.close();
 	};
 	return (
 		<Sheet

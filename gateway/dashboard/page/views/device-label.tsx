@@ -5,12 +5,13 @@ import { useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { capital } from "../../../api/client/words.js";
 import { type Label, label, labelFields, labelTexts } from "../../../api/label.js";
+import { cleanText } from "../../../api/text.js";
 import { changeLabel } from "../app/change-label.js";
 import { useApp } from "../app/hooks.js";
 import { roomsOf } from "../model/rooms.js";
 import { parseTagList, tagsInUse } from "../model/tags.js";
 import { Button } from "../parts/button.js";
-import { Field, textOf } from "../parts/field.js";
+import { Field } from "../parts/field.js";
 import { FormDialog } from "../parts/form-dialog.js";
 import { Icon } from "../parts/icon.js";
 import { TagLinks } from "../parts/tags.js";
@@ -51,28 +52,34 @@ interface LabelDialogProps {
 
 export function LabelDialog({ deviceId, known, onClosed }: LabelDialogProps) {
 	const { fleet } = useApp();
-	const save = async (form: FormData) => {
-		const texts = Object.fromEntries(labelTexts.map((field) => [field, textOf(form, field)]));
-		await changeLabel(deviceId, known, { ...texts, tags: parseTagList(textOf(form, "tags")) });
+	const [texts, setTexts] = useState<Partial<Record<keyof Label, string>>>({
+		...known,
+		tags: known.tags?.join(" ") ?? "",
+	});
+	const textOf = (name: keyof Label) => cleanText(texts[name] ?? "");
+	const field = (name: keyof Label) => ({
+		label: capital(name),
+		value: texts[name] ?? "",
+		onInput: (value: string) => setTexts({ ...texts, [name]: value }),
+	});
+	const save = async () => {
+		const wanted = Object.fromEntries(labelTexts.map((name) => [name, textOf(name)]));
+		await changeLabel(deviceId, known, { ...wanted, tags: parseTagList(textOf("tags")) });
 	};
 	return (
 		<FormDialog title={`Edit ${known.name ?? deviceId}`} onSave={save} onClosed={onClosed}>
-			{labelTexts.map((field) => (
+			{labelTexts.map((name) => (
 				<Field
-					key={field}
-					name={field}
-					label={capital(field)}
-					type={field === "note" ? "lines" : "text"}
-					maxLength={label.fields[field].maxLength}
-					initial={known[field]}
-					placeholder={field === "name" ? deviceId : undefined}
-					{...(field === "room" && { known: roomsOf(fleet.all()) })}
+					key={name}
+					{...field(name)}
+					type={name === "note" ? "lines" : "text"}
+					maxLength={label.fields[name].maxLength}
+					placeholder={name === "name" ? deviceId : undefined}
+					{...(name === "room" && { known: roomsOf(fleet.all()) })}
 				/>
 			))}
 			<Field
-				name="tags"
-				label="Tags"
-				initial={known.tags?.join(" ")}
+				{...field("tags")}
 				placeholder="shop-berlin beta"
 				hint={`Separate tags with spaces. ${tagsInUse(fleet.all())}`}
 			/>

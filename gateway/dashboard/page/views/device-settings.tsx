@@ -1,6 +1,6 @@
 /** Settings of one device. The device tries new ones and reports whether it keeps them. */
 
-import { useRef } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { ChangedSettings, StateReport } from "../../../../device/protocol/messages.js";
 import { keysOf } from "../../../../device/protocol/schema.js";
 import { trimmedSetting } from "../../../../hosts/esp32/nvs-settings.js";
@@ -41,7 +41,7 @@ const longestText = 8192;
 export function DeviceSettings({ entry, state }: { entry: Entry; state: StateReport }) {
 	const app = useApp();
 	const mayChange = useMayChange();
-	const form = useRef<HTMLFormElement>(null);
+	const [draft, setDraft] = useState<Draft>({});
 	const { key, session } = entry;
 	const keptAt = useHistory(key)?.details.settingsKeptAt;
 	const attempt = app.pendingCommands.get(key, newSettings.command);
@@ -52,14 +52,12 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 	const invalid = settingNames.find((name) => reason.startsWith(`${settingLabels[name]} `));
 	const onSubmit = async (event: SubmitEvent) => {
 		event.preventDefault();
-		if (!form.current) return;
-		const value = changedIn(new FormData(form.current));
+		const value = changedIn(draft);
 		// Clears secrets; other values stay until the settings are saved, so that they can be corrected.
-		for (const secret of form.current.querySelectorAll<HTMLInputElement>("[data-secret=true]"))
-			secret.value = "";
+		setDraft(Object.fromEntries(settingNames.map((name) => [name, isSecret(name) ? "" : draft[name]])));
 		if (Object.keys(value).length === 0) return;
 		const { status } = await app.changeSettings(key, async () => value);
-		if (status === "done") form.current?.reset();
+		if (status === "done") setDraft({});
 	};
 	const fieldsOf = (group: Group) =>
 		settingNames
@@ -74,12 +72,21 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 						maxLength={longestText}
 						placeholder="unchanged"
 						{...field}
-						name={name}
+						value={draft[name] ?? ""}
 						hint={name === "ssid" && state.network.wifi_connected && `Now: ${state.network.wifi_ssid}`}
 						problem={name === invalid ? reason : undefined}
-						onInput={() => name === invalid && app.pendingCommands.dismiss(key, newSettings.command)}
+						onInput={(text) => {
+							setDraft({ ...draft, [name]: text });
+							if (name === invalid) app.pendingCommands.dismiss(key, newSettings.command);
+						}}
 					>
-						{removal !== undefined && <Check name={removed(name)} label={removal} />}
+						{removal !== undefined && (
+							<Check
+								label={removal}
+								checked={draft[name] === null}
+								onToggle={(isRemoved) => setDraft({ ...draft, [name]: isRemoved ? null : "" })}
+							/>
+						)}
 					</Field>
 				);
 			});
@@ -90,7 +97,7 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 				it does not reach a gateway within 120 s. <a href="#/settings">Settings of all devices</a>
 			</p>
 			<Permitted>
-				<form ref={form} autocomplete="off" onSubmit={onSubmit}>
+				<form autocomplete="off" onSubmit={onSubmit}>
 					<fieldset disabled={isOff} aria-label="New settings">
 						{groups.map((group) => (
 							<fieldset key={group}>
@@ -120,15 +127,18 @@ export function DeviceSettings({ entry, state }: { entry: Entry; state: StateRep
 }
 
 /** Changed and removed settings of the form. */
-function changedIn(form: FormData): ChangedSettings {
-	const of = (name: keyof ChangedSettings) => {
-		const value = trimmedSetting(name, String(form.get(name) ?? ""));
-		if (form.has(removed(name))) return { [name]: "" };
-		return value === "" ? {} : { [name]: value };
-	};
-	return Object.assign({}, ...settingNames.map(of));
+function changedIn(draft: Draft): ChangedSettings {
+	const changed = settingNames.map((name) => {
+		const text = draft[name];
+		const value = text && trimmedSetting(name, text);
+		return value || text === null ? { [name]: value ?? "" } : {};
+	});
+	return Object.assign({}, ...changed);
 }
 
-function removed(name: keyof ChangedSettings): string {
-	return `without-${name}`;
+function isSecret(name: keyof ChangedSettings): boolean {
+	return settingTypes[name] === "password";
 }
+
+/** Texts of the fields; null for a setting to remove. */
+type Draft = Partial<Record<keyof ChangedSettings, string | null | undefined>>;

@@ -5,6 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import { age } from "../../../api/client/words.js";
 import type { LoginLink } from "../../../api/login.js";
 import { type PersonRole, personRoles } from "../../../api/person.js";
+import { cleanText } from "../../../api/text.js";
 import { request } from "../app/gateway.js";
 import { useNow, useResource, useTopic } from "../app/hooks.js";
 import { personName, roleNames, roleTexts } from "../model/roles.js";
@@ -12,7 +13,7 @@ import { Button } from "../parts/button.js";
 import { Cards } from "../parts/cards.js";
 import { CopyLine } from "../parts/copy-button.js";
 import { requestClose } from "../parts/dialog.js";
-import { Field, textOf } from "../parts/field.js";
+import { Field } from "../parts/field.js";
 import { FormDialog } from "../parts/form-dialog.js";
 import { Icon } from "../parts/icon.js";
 import { Item } from "../parts/item.js";
@@ -148,13 +149,13 @@ function InviteForm({ onInvited, onClosed }: InviteFormProps) {
 			title="Invite person"
 			verb="Create link"
 			isComplete={name.trim() !== ""}
-			onSave={async (form) => {
-				const made = await request("POST /api/tokens", { body: { name: textOf(form, "name"), role } });
+			onSave={async () => {
+				const made = await request("POST /api/tokens", { body: { name: cleanText(name), role } });
 				await onInvited({ ...(await invite(made.name)), token: made.token });
 			}}
 			onClosed={onClosed}
 		>
-			<Field label="Name" name="name" placeholder="Tom" maxLength={64} value={name} onInput={setName} />
+			<Field label="Name" placeholder="Tom" maxLength={64} value={name} onInput={setName} />
 			<Cards
 				label="Role"
 				value={role}

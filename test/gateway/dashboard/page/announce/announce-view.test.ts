@@ -59,7 +59,7 @@ describe("announce view", () => {
 		const listed = { ...replies, "GET /api/sounds": () => ({ sounds, canSpeak: false }) };
 		const page = await show(t, "", { replies: listed });
 		await page.click("button", "Saved");
-		await page.click("radio", /^Dinner/);
+		await page.enter("Saved sound", "Dinner");
 		await page.click("button", /^Announce/);
 		const sent = ["POST /api/announcements", { sound: "d1", targets: { all: true } }];
 		assert.deepEqual(page.gateway.changes, [sent]);
@@ -73,6 +73,7 @@ describe("announce view", () => {
 		const removed = { ...replies, "DELETE /api/sounds/d1": {} };
 		const page = await show(t, "", { replies: removed });
 		await page.click("button", "Saved");
+		await page.enter("Saved sound", "Dinner");
 		for (const [answer, count] of [
 			["Cancel", 0],
 			["Delete sound", 1],
