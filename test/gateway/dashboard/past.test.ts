@@ -103,7 +103,8 @@ describe("plot", () => {
 			const [from, to] = [least[at] ?? null, most[at] ?? null];
 			return { time, rssi: null, heap: null, light: from === null || to === null ? null : [from, to] };
 		});
-		return plotPaths({ rows, quantity: "light", range: [0, 100], since: 0, until: 100 });
+		const kind = { title: "", unit: "", quantity: "light", range: [0, 100] } as const;
+		return plotPaths(kind, { rows, since: 0, until: 100 });
 	};
 
 	test("is a line, or a band if minimum and maximum differ", () => {

@@ -2,12 +2,18 @@
 
 import type { Quantities, Row } from "./series.js";
 
-export interface PlotData {
-	/** Row times, `since` and `until` are in seconds since 1970. */
-	readonly rows: readonly Row[];
+/** Quantity of a plot. */
+export interface PlotKind {
+	readonly title: string;
+	readonly unit: string;
 	readonly quantity: keyof Quantities;
 	/** Minimum range of the axis. */
 	readonly range: readonly [number, number];
+}
+
+export interface PlotData {
+	readonly rows: readonly Row[];
+	/** Seconds since 1970, like `until` and the times of rows. */
 	readonly since: number;
 	readonly until: number;
 }
@@ -19,7 +25,7 @@ interface Point {
 }
 
 /** @returns path of the maxima, band between minima and maxima (empty if they are equal), and ticks of the axis */
-export function plotPaths({ rows, quantity, range, since, until }: PlotData) {
+export function plotPaths({ quantity, range }: PlotKind, { rows, since, until }: PlotData) {
 	const [low, high] = rows.reduce(
 		([least, most], { [quantity]: value }) =>
 			value ? [Math.min(least, value[0]), Math.max(most, value[1])] : [least, most],

@@ -17,10 +17,11 @@ interface HistoryProps {
 	/** Accessible name. */
 	readonly label: string;
 	readonly items: readonly PastEvent[];
-	readonly maxShown?: number;
 }
 
-export function History({ label, items, maxShown = 5 }: HistoryProps) {
+const maxShown = 5;
+
+export function History({ label, items }: HistoryProps) {
 	const rest = items.slice(maxShown);
 	if (items.length === 0) return null;
 	return (

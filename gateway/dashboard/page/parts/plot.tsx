@@ -3,8 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { clock } from "../../../api/client/words.js";
 import type { PastMark } from "../../../api/device.js";
-import { plotPaths, timeTicks } from "../model/plot-paths.js";
-import type { Quantities, Row } from "../model/series.js";
+import { type PlotData, type PlotKind, plotPaths, timeTicks } from "../model/plot-paths.js";
 
 export interface Mark {
 	readonly kind: PastMark["kind"];
@@ -13,20 +12,8 @@ export interface Mark {
 	readonly text: string;
 }
 
-export interface PlotKind {
-	readonly title: string;
-	readonly unit: string;
-	readonly quantity: keyof Quantities;
-	/** Minimum range of the axis. */
-	readonly range: readonly [number, number];
-}
-
-interface PlotProps {
+interface PlotProps extends PlotData {
 	readonly kind: PlotKind;
-	readonly rows: readonly Row[];
-	/** Seconds since 1970, like `until`, `at` and the times of marks. */
-	readonly since: number;
-	readonly until: number;
 	readonly marks: readonly Mark[];
 	/** Time under the pointer; undefined without a pointer. */
 	readonly at: number | undefined;
@@ -34,11 +21,7 @@ interface PlotProps {
 }
 
 export function Plot({ kind, rows, since, until, marks, at, onAt }: PlotProps) {
-	const { quantity, range } = kind;
-	const shape = useMemo(
-		() => plotPaths({ rows, quantity, range, since, until }),
-		[rows, quantity, range, since, until],
-	);
+	const shape = useMemo(() => plotPaths(kind, { rows, since, until }), [kind, rows, since, until]);
 	const x = (time: number) => (100 * (time - since)) / (until - since);
 	const point = (event: PointerEvent) => {
 		if (!(event.currentTarget instanceof Element)) return;

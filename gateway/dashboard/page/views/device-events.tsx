@@ -9,15 +9,13 @@ import { CopyButton } from "../parts/copy-button.js";
 import { History, type PastEvent } from "../parts/history.js";
 import { Panel } from "../parts/panel.js";
 
-const maxShown = 8;
-
 export function DeviceEvents({ deviceKey }: { deviceKey: string }) {
 	const past = useHistory(deviceKey);
 	const items = past ? eventsOf(past.details) : [];
 	return (
 		<Panel title="History" look="past-panel">
 			{items.length === 0 && <p class="hint">{past ? "No events recorded yet." : "Loading…"}</p>}
-			<History label="History, the latest first" items={items} maxShown={maxShown} />
+			<History label="History, the latest first" items={items} />
 		</Panel>
 	);
 }

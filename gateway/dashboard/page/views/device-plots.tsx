@@ -6,9 +6,10 @@ import { clock, when } from "../../../api/client/words.js";
 import type { DeviceHistory } from "../app/app.js";
 import { useHistory, useIsLive, useTopic } from "../app/hooks.js";
 import { markText } from "../model/health-text.js";
+import type { PlotKind } from "../model/plot-paths.js";
 import { quantitiesOf, type Range } from "../model/series.js";
 import { Panel } from "../parts/panel.js";
-import { type Mark, Plot, type PlotKind } from "../parts/plot.js";
+import { type Mark, Plot } from "../parts/plot.js";
 
 const kinds: readonly PlotKind[] = [
 	{ title: "Signal", unit: "dBm", quantity: "rssi", range: [-90, -40] },
