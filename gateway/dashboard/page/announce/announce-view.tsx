@@ -3,8 +3,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { SoundList } from "../../../api/announcement.js";
 import { plural } from "../../../api/client/words.js";
-import type { Targets } from "../../../api/targets.js";
-import { listedDevices } from "../app/addresses.js";
+import { targetsIn } from "../app/addresses.js";
 import { useResource, useTopic } from "../app/hooks.js";
 import type { Resource } from "../app/resource.js";
 import { nameOf } from "../model/filter.js";
@@ -57,7 +56,7 @@ function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
 		() => app.fleet.all().filter(({ session }) => session.deviceId !== null),
 		[app.fleet, listVersion],
 	);
-	const [targets, setTargets] = useState(() => targetsIn(search));
+	const [targets, setTargets] = useState(() => targetsIn(search) ?? { all: true });
 	const [options, setOptions] = useState<PlayOptions>({});
 	/** Key of the button: a new source replaces the button and its error. A removed source keeps both, since it may be the cause. */
 	const sources = useRef({ count: 0, latest: source });
@@ -100,14 +99,4 @@ function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
 			</div>
 		</Panel>
 	);
-}
-
-/** Targets in the query of an address. */
-function targetsIn(search: string): Targets {
-	const fields = new URLSearchParams(search);
-	const [room, tags] = [fields.get("room"), fields.get("tags")];
-	const devices = [...listedDevices(fields)];
-	if (room) return { room };
-	if (tags) return { tags };
-	return devices.length > 0 ? { devices } : { all: true };
 }

@@ -1,5 +1,6 @@
 /** Addresses of the views: fragments, which work below any path and without a request. */
 
+import type { Targets } from "../../../api/targets.js";
 import { cleanText, percentDecoded } from "../../../api/text.js";
 
 /** Views by the first path segment of the fragment. */
@@ -39,36 +40,26 @@ export function roomAddress(room: string | undefined): string {
 	return `#/rooms/${encodeURIComponent(room ?? "")}`;
 }
 
-/** Address of the fleet filtered by a tag expression. */
-export function tagAddress(tags: string): string {
-	return `#/?${new URLSearchParams({ tags })}`;
-}
-
 export function rolloutAddress(id: string): string {
 	return `#/firmware/${encodeURIComponent(id)}`;
 }
 
-/** Address of a new rollout for these devices. */
-export function updateAddress(keys: Iterable<string>): string {
-	return `#/firmware?${new URLSearchParams({ devices: [...keys].join() })}`;
+/** Address of a view for a room, for devices with tags, for these devices, or for all. @param view empty for the fleet */
+export function viewAddress(
+	view: "" | "announce" | "firmware" | "schedules",
+	{ room, tags, devices }: Targets = {},
+): string {
+	const fields = Object.entries({ room, tags, devices: devices?.join() });
+	const query = `${new URLSearchParams(fields.flatMap(([name, text]) => (text ? [[name, text]] : [])))}`;
+	return `#/${view}${query && `?${query}`}`;
 }
 
-/** Address of the announce view for a room, for these devices, or for all. */
-export function announceAddress(on: { readonly room?: string; readonly keys?: Iterable<string> } = {}) {
-	const { room, keys } = on;
-	const query = room !== undefined ? { room } : keys && { devices: [...keys].join() };
-	return query ? `#/announce?${new URLSearchParams(query)}` : "#/announce";
-}
-
-/** Address of the schedules view with the quiet hours of a room or a device. */
-export function schedulesAddress(of: { readonly room?: string; readonly device?: string } = {}): string {
-	const query = new URLSearchParams(of).toString();
-	return query ? `#/schedules?${query}` : "#/schedules";
-}
-
-/** Devices listed in an address by `updateAddress` or `announceAddress`. */
-export function listedDevices(query: URLSearchParams): ReadonlySet<string> {
-	return new Set(query.get("devices")?.split(",").filter(Boolean));
+/** Targets in the query of an address; undefined without any. */
+export function targetsIn(search: string): Targets | undefined {
+	const { room, tags, devices } = Object.fromEntries(new URLSearchParams(search));
+	if (room) return { room };
+	if (tags) return { tags };
+	return devices ? { devices: devices.split(",").filter(Boolean) } : undefined;
 }
 
 function decode(text: string): string {

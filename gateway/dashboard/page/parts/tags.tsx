@@ -1,5 +1,5 @@
 /** Tags of a device. */
-import { tagAddress } from "../app/addresses.js";
+import { viewAddress } from "../app/addresses.js";
 
 /** Tags in one line. */
 export function Tags({ tags = [] }: { readonly tags: readonly string[] | undefined }) {
@@ -21,7 +21,7 @@ export function TagLinks({ tags }: { readonly tags: readonly string[] }) {
 		<ul class="tags" aria-label="Tags">
 			{tags.map((tag) => (
 				<li key={tag}>
-					<a class="tag" href={tagAddress(tag)}>
+					<a class="tag" href={viewAddress("", { tags: tag })}>
 						{tag}
 					</a>
 				</li>

@@ -7,13 +7,7 @@ import { featureFor } from "../../../../device/protocol/messages.js";
 import { chimeWords, chosenChimes } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { ConfirmableCommand } from "../../../api/commands.js";
-import {
-	announceAddress,
-	type DeviceTab,
-	deviceAddress,
-	roomAddress,
-	schedulesAddress,
-} from "../app/addresses.js";
+import { type DeviceTab, deviceAddress, roomAddress, viewAddress } from "../app/addresses.js";
 import { useIsLive, useMayChange, useNow, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
 import { quietOf, quietState } from "../model/rooms.js";
@@ -59,7 +53,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				parent={room === undefined ? { title: "Home", href: "#/" } : { title: room, href: roomAddress(room) }}
 			>
 				<Permitted action="play_sound" isSilent>
-					<a class="button compact" aria-label="Announce" href={announceAddress({ keys: [key] })}>
+					<a class="button compact" aria-label="Announce" href={viewAddress("announce", { devices: [key] })}>
 						<Icon of={megaphone} />
 						<span>Announce</span>
 					</a>
@@ -82,7 +76,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 							)}
 							{quietHours.value && session.features.includes("quiet") && (
 								<Permitted action="set_quiet" isSilent>
-									<a class="button" href={schedulesAddress({ device: key })}>
+									<a class="button" href={viewAddress("schedules", { devices: [key] })}>
 										Quiet hours…
 									</a>
 								</Permitted>
@@ -138,5 +132,5 @@ export function DeviceQuiet({ entry: { key, session, state } }: { entry: Entry }
 	const until = state?.quiet?.until;
 	if (!value || until === undefined || Date.parse(until) < now) return null;
 	const hours = quietOf(value.quietHours, session.room, key);
-	return <a href={schedulesAddress({ device: key })}>{quietState(hours, until)}</a>;
+	return <a href={viewAddress("schedules", { devices: [key] })}>{quietState(hours, until)}</a>;
 }

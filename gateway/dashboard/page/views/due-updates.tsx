@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { stateText } from "../../../api/client/rollout.js";
 import { plural } from "../../../api/client/words.js";
-import { rolloutAddress, updateAddress } from "../app/addresses.js";
+import { rolloutAddress, viewAddress } from "../app/addresses.js";
 import { useMayChange, useTopic } from "../app/hooks.js";
 import { dueUpdates } from "../model/outdated.js";
 import { Item } from "../parts/item.js";
@@ -41,7 +41,7 @@ export function DueUpdates() {
 								</a>
 							) : (
 								mayChange && (
-									<a class="button quiet" href={updateAddress(keys)}>
+									<a class="button quiet" href={viewAddress("firmware", { devices: keys })}>
 										Update…
 									</a>
 								)

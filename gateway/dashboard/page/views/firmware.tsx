@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { channelOf } from "../../../api/channels.js";
 import { age, bytes } from "../../../api/client/words.js";
 import type { UploadStatus } from "../../../api/firmware.js";
-import { listedDevices } from "../app/addresses.js";
+import { targetsIn } from "../app/addresses.js";
 import { useApp, useFirmware, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { FactList } from "../parts/fact-list.js";
@@ -28,8 +28,7 @@ interface FirmwareViewProps {
 export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 	const firmware = useFirmware();
 	if (id !== "") return <RolloutPage key={id} id={id} />;
-	const query = new URLSearchParams(search);
-	const devices = listedDevices(query);
+	const targets = targetsIn(search);
 	return (
 		<div class="firmware">
 			<PageHead title="Firmware">
@@ -42,8 +41,8 @@ export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 			<Releases />
 			<UploadPanel />
 			<Permitted isSilent>
-				{(query.has("new") || devices.size > 0) && (
-					<NewRollout key={search} devices={devices} onClose={() => location.replace("#/firmware")} />
+				{(search === "?new" || targets) && (
+					<NewRollout key={search} targets={targets} onClose={() => location.replace("#/firmware")} />
 				)}
 			</Permitted>
 		</div>

@@ -4,7 +4,7 @@ import check from "lucide-static/icons/circle-check.svg";
 import { useMemo, useState } from "preact/hooks";
 import { age, plural } from "../../../api/client/words.js";
 import type { CrashCause } from "../../../api/crash-causes.js";
-import { deviceAddress, rolloutAddress, updateAddress } from "../app/addresses.js";
+import { deviceAddress, rolloutAddress, viewAddress } from "../app/addresses.js";
 import { request } from "../app/gateway.js";
 import { useApp, useDenial, useNow, useResource, useTopic } from "../app/hooks.js";
 import { naturalOrder } from "../model/filter.js";
@@ -242,7 +242,7 @@ function actionOf({ kind, issues, rollout }: IssueRow): IssueLink {
 	switch (kind) {
 		case "rolled_back":
 		case "update_failed":
-			return ["Update…", updateAddress(keys), true];
+			return ["Update…", viewAddress("firmware", { devices: [...keys] }), true];
 		case "rollout_paused":
 			return ["Show rollout", rolloutAddress(rollout?.id ?? "")];
 		case "rejected": {

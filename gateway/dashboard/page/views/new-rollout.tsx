@@ -25,8 +25,8 @@ import { RolloutOptions } from "./rollout-options.js";
 import { useRolloutStart } from "./use-rollout-start.js";
 
 interface NewRolloutProps {
-	/** Devices selected in the fleet; may be empty. */
-	readonly devices: ReadonlySet<string>;
+	/** Preselected targets, such as the devices selected in the fleet. */
+	readonly targets: Targets | undefined;
 	readonly onClose: () => void;
 }
 
@@ -66,12 +66,10 @@ interface FormProps extends NewRolloutProps {
 	readonly onChoice: (selector: string) => void;
 }
 
-function Form({ devices: preselected, firmware: choice, choices, onChoice, onClose }: FormProps) {
+function Form({ targets: preselected, firmware: choice, choices, onChoice, onClose }: FormProps) {
 	const { firmware, fleet } = useTopic("list", "firmware");
-	const [step, setStep] = useState<StepName>(preselected.size > 0 ? "how" : "what");
-	const [targets, setTargets] = useState<Targets>(
-		preselected.size > 0 ? { devices: [...preselected] } : { all: true },
-	);
+	const [step, setStep] = useState<StepName>(preselected ? "how" : "what");
+	const [targets, setTargets] = useState(preselected ?? { all: true });
 	const [chosenModel, setModel] = useState<Model | "">();
 	const [isStanding, setIsStanding] = useState(false);
 	const [care, setCare] = useState<Care>("normal");

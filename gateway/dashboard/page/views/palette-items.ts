@@ -14,7 +14,7 @@ import { useCallback } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
-import { announceAddress, deviceAddress, roomAddress, updateAddress } from "../app/addresses.js";
+import { deviceAddress, roomAddress, viewAddress } from "../app/addresses.js";
 import type { App } from "../app/app.js";
 import { request } from "../app/gateway.js";
 import { useMayChange, useTopic } from "../app/hooks.js";
@@ -125,13 +125,7 @@ const verbs: readonly Verb[] = [
 			found.map(({ name, targets, entries }) => ({
 				...{ icon: megaphone, text: `Announce ${targets.all ? "everywhere" : `in ${name}`}`, hint: "Action" },
 				preview: `Opens the announcement for ${scopeText(entries)}`,
-				open: announceAddress(
-					targets.room === undefined
-						? targets.all
-							? {}
-							: { keys: entries.map(({ key }) => key) }
-						: { room: targets.room },
-				),
+				open: viewAddress("announce", targets),
 			})),
 	},
 	{ name: "timer", items: timerItems },
@@ -202,7 +196,7 @@ function updateItems(app: App, found: readonly Target[]): readonly Item[] {
 			return {
 				...{ icon: up, text: `Update ${name} to ${selector}`, hint: "Action" },
 				preview: `Opens the update of ${scopeText(due)}`,
-				open: targets.devices ? deviceAddress(key, "firmware") : updateAddress(keys),
+				open: targets.devices ? deviceAddress(key, "firmware") : viewAddress("firmware", { devices: keys }),
 			};
 		}),
 	);

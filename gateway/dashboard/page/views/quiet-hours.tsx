@@ -8,6 +8,7 @@ import { asTargets, placeText, quietText, usualQuietHours } from "../../../api/c
 import { clock, plural } from "../../../api/client/words.js";
 import type { QuietHours, QuietHoursRequest } from "../../../api/quiet-hours.js";
 import type { Targets } from "../../../api/targets.js";
+import { targetsIn } from "../app/addresses.js";
 import { request } from "../app/gateway.js";
 import { useDenial, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
@@ -25,11 +26,12 @@ type Draft = Omit<QuietHoursRequest, "volume" | "brightness"> & {
 	readonly [F in "volume" | "brightness"]?: number | undefined;
 };
 
-/** @param search query of `schedulesAddress`, which opens the form for a room or device */
+/** @param search query of the address, which opens the form for a room or device */
 export function QuietHoursPanel({ search }: { readonly search: string }) {
 	const { quietHours, fleet } = useTopic("quiet", "list");
 	const denial = useDenial("set_quiet");
-	const [edited, setEdited] = useState(() => targetsIn(search));
+	const initial = targetsIn(search);
+	const [edited, setEdited] = useState(() => initial && asQuietTargets(initial));
 	const { value, problem } = quietHours;
 	const old = fleet
 		.all()
@@ -150,10 +152,4 @@ function bodyOf({ id, zone, by, changedAt, holdsUntil, ...body }: QuietHours): Q
 
 function asQuietTargets({ devices: [device] = [], ...others }: Targets): QuietHours["targets"] {
 	return device === undefined ? others : { device };
-}
-
-function targetsIn(search: string): QuietHours["targets"] | undefined {
-	const fields = new URLSearchParams(search);
-	const [room, device] = [fields.get("room"), fields.get("device")];
-	return room ? { room } : device ? { device } : undefined;
 }

@@ -9,7 +9,7 @@ import type { ComponentChildren, ComponentProps } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import { countdown, plural } from "../../../api/client/words.js";
 import type { Targets } from "../../../api/targets.js";
-import { announceAddress, roomAddress, schedulesAddress } from "../app/addresses.js";
+import { roomAddress, viewAddress } from "../app/addresses.js";
 import { requestIfFound } from "../app/gateway.js";
 import { useDenial, useNow, useResource, useTopic } from "../app/hooks.js";
 import { hasFault } from "../model/issues.js";
@@ -87,10 +87,10 @@ function Figure({ of }: ComponentProps<typeof Icon>) {
 /** Link to the announce view for a room. */
 export function AnnounceIn({ room: { name, entries } }: { room: Room }) {
 	const label = `Announce in ${name ?? "No room"}`;
-	const on = name === undefined ? { keys: entries.map(({ key }) => key) } : { room: name };
+	const on = name === undefined ? { devices: entries.map(({ key }) => key) } : { room: name };
 	return (
 		<Permitted action="play_sound" isSilent>
-			<a class="button icon-button quiet" aria-label={label} title={label} href={announceAddress(on)}>
+			<a class="button icon-button quiet" aria-label={label} title={label} href={viewAddress("announce", on)}>
 				<Icon of={megaphone} />
 			</a>
 		</Permitted>
@@ -112,7 +112,7 @@ export function RoomQuiet({ room, isOffered = false }: RoomQuietProps) {
 	const text = quietState(quietOf(value.quietHours, room)) || (isOffered && !denial && "Quiet hours…");
 	if (!text) return null;
 	return (
-		<a class="mark" href={schedulesAddress(room === undefined ? {} : { room })}>
+		<a class="mark" href={viewAddress("schedules", room === undefined ? {} : { room })}>
 			<Icon of={moon} size={14} />
 			{text}
 		</a>
@@ -170,7 +170,7 @@ function NextTimer({ timers }: { readonly timers: readonly Timer[] }) {
 	const next = timers.find(({ endsAt }) => endsAt > now);
 	if (!next) return null;
 	return (
-		<a class="mark" href={schedulesAddress()}>
+		<a class="mark" href={viewAddress("schedules")}>
 			<Icon of={timer} size={14} />
 			{`${next.name ?? "Timer"} ${countdown(Math.ceil((next.endsAt - now) / 1000))}`}
 		</a>

@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import type { RequestBody } from "../../../api/client/request.js";
 import { actionText, dueText, lastText, placeText, whenText, zoneText } from "../../../api/client/times.js";
 import type { ScheduleList } from "../../../api/schedule.js";
-import { announceAddress } from "../app/addresses.js";
+import { viewAddress } from "../app/addresses.js";
 import { request, requestIfFound } from "../app/gateway.js";
 import { useApp, useNow, useResource, useTopic } from "../app/hooks.js";
 import { nameIn } from "../model/filter.js";
@@ -130,7 +130,7 @@ function Schedules({ list: { zone, schedules }, edited, onEdit, onChange }: Sche
 									{action.announcement && last.job && (
 										<>
 											{" "}
-											<a href={announceAddress()}>Results</a>
+											<a href={viewAddress("announce")}>Results</a>
 										</>
 									)}
 								</p>

@@ -12,7 +12,7 @@ import { plural } from "../../../api/client/words.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import { label } from "../../../api/label.js";
 import { cleanText } from "../../../api/text.js";
-import { announceAddress, updateAddress } from "../app/addresses.js";
+import { viewAddress } from "../app/addresses.js";
 import { changeLabel } from "../app/change-label.js";
 import { request } from "../app/gateway.js";
 import { useTopic } from "../app/hooks.js";
@@ -104,11 +104,11 @@ export function SelectionBar() {
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
 	const links = (
 		<>
-			<a class="button" href={announceAddress({ keys: selection.keys })}>
+			<a class="button" href={viewAddress("announce", { devices: [...selection.keys] })}>
 				Announce…
 			</a>
 			<Permitted isSilent>
-				<a class="button" href={updateAddress(selection.keys)}>
+				<a class="button" href={viewAddress("firmware", { devices: [...selection.keys] })}>
 					Update…
 				</a>
 			</Permitted>
