@@ -2,16 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Past } from "../../../gateway/api/device.js";
 import { plotPaths, timeTicks } from "../../../gateway/dashboard/page/model/plot-paths.js";
-import { type Row, Series } from "../../../gateway/dashboard/page/model/series.js";
-import { stateReport } from "./state-report.js";
+import { nearest, type Row, rowsOf } from "../../../gateway/dashboard/page/model/series.js";
 
 const stepMs = 300_000;
 /** History response of the gateway. */
 const now = Date.UTC(2026, 10, 22, 12, 0, 0);
-
-const reportWith = (rssi: number) => stateReport("PROTO-1", { "network.wifi_rssi": rssi });
-const least = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[0] ?? null);
-const most = ({ rows }: Series) => rows.map(({ rssi }) => rssi?.[1] ?? null);
 
 /** History whose last step is one minute old. @param rssi last steps; null: no report; undefined: no gateway */
 function pastOf(rssi: readonly (number | null)[], from = now - 4 * 60_000 + stepMs - 288 * stepMs): Past {
@@ -43,56 +38,30 @@ function pastOf(rssi: readonly (number | null)[], from = now - 4 * 60_000 + step
 }
 
 describe("device history", () => {
-	test("starts with known data of the gateway, and continues with reports", () => {
-		const series = new Series();
-		series.setPast(pastOf([-60, null, -50]), now);
-		assert.deepEqual(most(series), [-60, null, -50]);
-		assert.deepEqual(least(series), [-65, null, -55]);
-		const heaps = series.rows.map(({ heap }) => heap);
-		assert.deepEqual(heaps, [[100, 100], null, [100, 100]]);
-		series.add(reportWith(-70), now + 5000);
-		assert.deepEqual(most(series), [-60, null, -50, -70]);
-		assert.deepEqual(least(series).at(-1), -70);
-		assert.equal(series.rows.at(-1)?.time, now / 1000 + 5);
-		const steps = series.rows.map(({ time }, row) => time - (series.rows[row - 1]?.time ?? 0));
-		assert.ok(
-			steps.every((step) => step > 0),
-			`ascending: ${steps}`,
+	test("has a row for each step since the first report, with gaps", () => {
+		const rows = rowsOf(pastOf([-60, null, -50]), now / 1000);
+		assert.deepEqual(
+			rows.map(({ rssi, heap, light }) => [rssi, heap, light]),
+			[
+				[[-65, -60], [100, 100], null],
+				[null, null, null],
+				[[-55, -50], [100, 100], null],
+			],
 		);
-	});
-
-	test("has a gap without reports", () => {
-		const series = new Series();
-		series.setPast(pastOf([-50]), now);
-		series.add(reportWith(-51), now + 19_000);
-		assert.deepEqual(most(series), [-50, -51]);
-		series.add(reportWith(-52), now + 60_000);
-		assert.deepEqual(most(series), [-50, -51, null, -52]);
-		const times = series.rows.slice(1).map(({ time }) => time - now / 1000);
-		assert.deepEqual(times, [19, 20, 60]);
-		const away = new Series();
-		away.setPast(pastOf([-50, null]), now);
-		away.add(reportWith(-51), now + 60_000);
-		assert.deepEqual(most(away), [-50, null, -51]);
-	});
-
-	test("replaces later reports when reloaded", () => {
-		const series = new Series();
-		series.setPast(pastOf([-50]), now);
-		for (let at = now; at < now + stepMs; at += 5000) series.add(reportWith(-50), at + 5000);
-		assert.equal(series.rows.length, 61);
-		const { rows } = series;
-		series.setPast(pastOf([-50, -51]), now + stepMs);
-		assert.deepEqual(most(series), [-50, -51]);
-		assert.notEqual(series.rows, rows);
+		const times = rows.map(({ time }) => time - now / 1000);
+		assert.deepEqual(times, [-690, -390, -90], "middles of the steps");
 	});
 
 	test("is looked up by time", () => {
-		const series = new Series();
-		for (const [index, rssi] of [-50, -60, -70].entries()) series.add(reportWith(rssi), now + index * 10_000);
-		const at = (seconds: number) => series.nearest(now / 1000 + seconds)?.rssi?.[1];
+		const rows = [-50, -60, -70].map((rssi, index) => ({
+			time: index * 10,
+			rssi: [rssi, rssi] as const,
+			heap: null,
+			light: null,
+		}));
+		const at = (seconds: number) => nearest(rows, seconds)?.rssi?.[1];
 		assert.deepEqual([-99, 4, 6, 14, 16, 99].map(at), [-50, -50, -60, -60, -70, -70]);
-		assert.equal(new Series().nearest(0), undefined);
+		assert.equal(nearest([], 0), undefined);
 	});
 });
 

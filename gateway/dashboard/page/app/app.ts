@@ -218,10 +218,7 @@ export class App {
 			]);
 			return { details, past };
 		};
-		const past = new Resource<DeviceHistory>(read, (read) => {
-			if (read) this.recorder.watch(deviceId).series.setPast(read.past, this.clock.now());
-			this.painter.mark(`record ${deviceId}`);
-		});
+		const past = this.#resource(`record ${deviceId}`, read);
 		this.#histories.set(deviceId, past);
 		return past;
 	}

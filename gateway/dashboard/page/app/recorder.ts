@@ -1,8 +1,7 @@
-/** Records messages of the devices that were shown, for plots and the log. */
+/** Records messages of the devices that were shown, for the log. */
 
 import type { StateReport, Uplink, UplinkType } from "../../../../device/protocol/messages.js";
 import { newLines } from "../../../api/client/trace-lines.js";
-import { Series } from "../model/series.js";
 
 /** Message, or line of the live log. */
 export interface Line {
@@ -17,7 +16,6 @@ export interface Line {
 }
 
 export interface Record {
-	readonly series: Series;
 	/** The newest last; a new array after each change. */
 	lines: readonly Line[];
 	/** Last line of the live log. */
@@ -33,11 +31,7 @@ export class Recorder {
 
 	/** Starts or continues to record a device. */
 	watch(key: string): Record {
-		const record = this.#records.get(key) ?? {
-			series: new Series(),
-			lines: [],
-			trace: { last: undefined },
-		};
+		const record = this.#records.get(key) ?? { lines: [], trace: { last: undefined } };
 		this.#records.delete(key);
 		this.#records.set(key, record);
 		const [oldest] = this.#records.keys();
@@ -66,7 +60,6 @@ export class Recorder {
 			return true;
 		}
 		add({ type: uplink.type, text, parsed: [uplink, before] });
-		if (uplink.type === "state_report") record.series.add(uplink, now);
 		return true;
 	}
 }

@@ -4,10 +4,10 @@ import { useMemo, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { clock, when } from "../../../api/client/words.js";
 import type { DeviceHistory } from "../app/app.js";
-import { useHistory, useIsLive, useTopic } from "../app/hooks.js";
+import { useApp, useHistory, useIsLive } from "../app/hooks.js";
 import { markText } from "../model/health-text.js";
 import type { PlotKind } from "../model/plot-paths.js";
-import { quantitiesOf, type Range } from "../model/series.js";
+import { nearest, quantitiesOf, type Range, rowsOf } from "../model/series.js";
 import { Panel } from "../parts/panel.js";
 import { type Mark, Plot } from "../parts/plot.js";
 
@@ -19,19 +19,18 @@ const kinds: readonly PlotKind[] = [
 
 export function DevicePlots({ entry }: { entry: Entry }) {
 	const known = useHistory(entry.key);
-	const { recorder, clock: gatewayClock } = useTopic(`record ${entry.key}`);
-	const { series } = recorder.watch(entry.key);
+	const { clock: gatewayClock } = useApp();
 	const isNow = useIsLive() && entry.session.connected;
 	/** Selected time in seconds since 1970; undefined for the latest. */
 	const [at, setAt] = useState<number>();
-	const { rows } = series;
 	// Time of the data, so that the plots stay in place while a time is selected.
-	const now = useMemo(() => Math.max(gatewayClock.now() / 1000, rows.at(-1)?.time ?? 0), [rows, known]);
+	const now = useMemo(() => gatewayClock.now() / 1000, [known]);
+	const rows = useMemo(() => (known ? rowsOf(known.past, now) : []), [known, now]);
 	const first = Math.min(rows[0]?.time ?? now, now - stepSeconds);
 	const marks = marksOf(known, now).filter(({ time }) => time >= first - sameSeconds);
 	// A row lies in the middle of its step, so events in the first half lie before it.
 	const since = Math.min(first, ...marks.map(({ time }) => time));
-	const row = at === undefined ? undefined : series.nearest(at);
+	const row = at === undefined ? undefined : nearest(rows, at);
 	const shownAt = row?.time;
 	const near = marks.filter(({ time }) => Math.abs(time - (shownAt ?? 0)) <= sameSeconds);
 	const latest = entry.state && quantitiesOf(entry.state);

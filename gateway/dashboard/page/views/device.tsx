@@ -83,8 +83,7 @@ function TabContent({ tab, entry }: { tab: DeviceTab; entry: Entry }) {
 	);
 }
 
-/** Interval of the gateway's history. */
-const pastEveryMs = 5 * 60_000;
+const pastEveryMs = 60_000;
 
 /** Loads the gateway's records of a device, and reloads them when events may have been added. */
 function useHistoryReload(key: string, entry: Entry | undefined) {
