@@ -376,7 +376,7 @@ test("keeps the last 500 log lines, and numbers all", () => {
 	const log = recorder.watch("a");
 	const { lines } = log;
 	const report = stateReport("DEV-1");
-	for (let count = 0; count < 600; count++) recorder.record("a", report, String(count), 0, null);
+	for (let count = 0; count < 600; count++) recorder.record("a", report, 0, null);
 	assert.equal(log.lines.length, 500);
 	assert.equal(log.lines.at(-1)?.number, 600);
 	assert.deepEqual(lines, [], "earlier result modified");

@@ -147,7 +147,7 @@ export class App {
 	});
 	readonly #link = new Link({
 		now: () => this.clock.now(),
-		onFrame: (frame, text) => this.#receive(frame, text),
+		onFrame: (frame) => this.#receive(frame),
 		onOpen: () => this.#subscription.onOpen(),
 		onState: (state) => {
 			this.linkState = state;
@@ -168,13 +168,12 @@ export class App {
 		onLoginNeeded: () => location.assign(`login${location.hash}`),
 	});
 
-	/** Starts to mark `"second"`, to poll readiness and quiet hours, and to end toasts when the view changes. */
+	/** Starts to poll readiness and quiet hours, and to end toasts when the view changes. */
 	startClock(): void {
 		addEventListener("hashchange", () => {
 			this.toasts.clear();
 			if (history.state === ownEntry) this.readQuery(location.hash.replace(/^[^?]*/, ""));
 		});
-		setInterval(() => this.painter.mark("second"), 1000);
 		setInterval(() => {
 			if (this.linkState.name === "lost" || document.hidden) return;
 			void this.#checkReadiness();
@@ -315,14 +314,14 @@ export class App {
 	}
 
 	/** @returns whether the frame completes a snapshot of the devices */
-	#receive(frame: MonitorFrame, text: string): boolean {
+	#receive(frame: MonitorFrame): boolean {
 		if (frame.type === "status_update" || frame.type === "summary")
 			this.clock.sync(frame.timestamp, frame.reason === "snapshot");
 		const now = this.clock.now();
 		this.heardAt = now;
 		if (frame.type === "status_update") return this.#update(frame);
 		if (frame.type === "summary") return this.#onSnapshot(this.fleet.summarize(frame));
-		if (frame.type === "device_message") this.#onDeviceMessage(frame, text, now);
+		if (frame.type === "device_message") this.#onDeviceMessage(frame, now);
 		else if (frame.type === "rollout_update") this.rollouts.onUpdate(frame);
 		else if (frame.type === "announcement_update") this.announcements.onUpdate(frame);
 		else if (frame.type === "command_update") this.jobs.onUpdate(frame);
@@ -370,7 +369,7 @@ export class App {
 		if (!session.connected && before.connected) this.pendingCommands.onEvent(key, { type: "gone" });
 	}
 
-	#onDeviceMessage(frame: FrameOf<"device_message">, text: string, now: number): void {
+	#onDeviceMessage(frame: FrameOf<"device_message">, now: number): void {
 		const before = this.fleet.get(frame.deviceId ?? frame.sessionId)?.state ?? null;
 		const key = this.fleet.receive(frame, now);
 		if (key === undefined) return;
@@ -378,9 +377,7 @@ export class App {
 		this.pendingCommands.onEvent(key, message);
 		if (message.type === "settings_result" || isRestart(message, before))
 			void this.#histories.get(key)?.refresh();
-		// The fields before it contain no quotation mark, so the first match is the field itself.
-		const uplink = text.slice(text.indexOf(`"message":`) + `"message":`.length, -1);
-		if (this.recorder.record(key, message, uplink, now, before)) this.painter.mark(`record ${key}`);
+		if (this.recorder.record(key, message, now, before)) this.painter.mark(`record ${key}`);
 	}
 }
 

@@ -19,8 +19,8 @@ export type LinkState =
 
 export interface LinkOptions {
 	readonly now: () => number;
-	/** @param text unparsed frame @returns whether the frame completes a snapshot of the devices */
-	readonly onFrame: (frame: MonitorFrame, text: string) => boolean;
+	/** @returns whether the frame completes a snapshot of the devices */
+	readonly onFrame: (frame: MonitorFrame) => boolean;
 	readonly onOpen: () => void;
 	readonly onState: (state: LinkState) => void;
 	readonly onLoginNeeded: () => void;
@@ -130,7 +130,7 @@ export class Link {
 		if (frame.type === "error")
 			return this.#resolve(frame.requestId, { isAccepted: false, code: frame.code, message: frame.message });
 		// The page shows the previous state until all devices are received.
-		if (!this.#options.onFrame(frame, text)) return this.#onPart(frame);
+		if (!this.#options.onFrame(frame)) return this.#onPart(frame);
 		this.#retryMs = firstRetryMs;
 		this.#lostSince = undefined;
 		this.#isExpected = false;

@@ -18,8 +18,6 @@ export type Topic =
 	| "shown"
 	| "jobs"
 	| "issues"
-	/** Once a second. */
-	| "second"
 	| "install"
 	| "announcements"
 	| "quiet";

@@ -9,7 +9,7 @@ export interface Line {
 	/** Milliseconds since 1970, by the gateway's clock. */
 	readonly at: number;
 	readonly type: UplinkType;
-	/** Unparsed uplink; for type `log`, one trace line. */
+	/** JSON of the uplink; for type `log`, one trace line. */
 	readonly text: string;
 	/** Uplink with the previous report, for its summary; absent for a trace line. */
 	readonly parsed?: readonly [uplink: Uplink, before: StateReport | null];
@@ -45,7 +45,7 @@ export class Recorder {
 	}
 
 	/** @param before previous report. @returns whether the device is recorded */
-	record(key: string, uplink: Uplink, text: string, now: number, before: StateReport | null): boolean {
+	record(key: string, uplink: Uplink, now: number, before: StateReport | null): boolean {
 		const record = this.#records.get(key);
 		if (!record) return false;
 		const add = (line: Omit<Line, "number" | "at">) => {
@@ -59,7 +59,7 @@ export class Recorder {
 			}
 			return true;
 		}
-		add({ type: uplink.type, text, parsed: [uplink, before] });
+		add({ type: uplink.type, text: JSON.stringify(uplink), parsed: [uplink, before] });
 		return true;
 	}
 }

@@ -8,7 +8,7 @@ import { useCallback, useMemo } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { age } from "../../../api/client/words.js";
 import { deviceAddress, roomAddress } from "../app/addresses.js";
-import { useDevice, useIsLive, useTopic } from "../app/hooks.js";
+import { useDevice, useIsLive, useNow, useTopic } from "../app/hooks.js";
 import { volumeText } from "../app/mute.js";
 import { nameOf, type Sort } from "../model/filter.js";
 import type { Room } from "../model/rooms.js";
@@ -241,6 +241,5 @@ function nameCell(entry: Entry, tabIndex: number) {
 }
 
 function Age({ since }: { since: number }) {
-	const { clock } = useTopic("second");
-	return <>{age(clock.now() - since)}</>;
+	return <>{age(useNow(1000) - since)}</>;
 }
