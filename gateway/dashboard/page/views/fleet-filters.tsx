@@ -25,12 +25,12 @@ export interface FiltersProps {
 	readonly entries: readonly Entry[];
 	readonly tallies: ReturnType<typeof tally>;
 	readonly layout: Layout;
-	readonly set: (change: Partial<Query>) => void;
 }
 
-export function Filters({ room, entries, tallies, layout, set }: FiltersProps) {
+export function Filters({ room, entries, tallies, layout }: FiltersProps) {
 	const app = useApp();
 	const { query } = app;
+	const set = (change: Partial<Query>) => app.changeQuery(change);
 	const hidden = app.hiddenColumns.split(",");
 	const own = (value: string): Option => [value, value];
 	const rooms = new Set(room === undefined ? [...roomsOf(entries), query.room] : []);

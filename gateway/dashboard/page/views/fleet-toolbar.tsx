@@ -12,7 +12,7 @@ import { Search, Toggles } from "../parts/search.js";
 import type { FiltersProps } from "./fleet-filters.js";
 import { onDemand } from "./on-demand.js";
 
-interface ToolbarProps extends Omit<FiltersProps, "set"> {
+interface ToolbarProps extends FiltersProps {
 	/** Keys of the listed devices. */
 	readonly keys: readonly string[];
 }
@@ -71,7 +71,7 @@ export function Toolbar({ room, entries, keys, tallies, layout }: ToolbarProps) 
 					onChange={(chosen) => set({ layout: chosen })}
 				/>
 			</div>
-			{isOpen && <Filters room={room} entries={entries} tallies={tallies} layout={layout} set={set} />}
+			{isOpen && <Filters room={room} entries={entries} tallies={tallies} layout={layout} />}
 			<div class="states">
 				<p role="status">
 					{isPart ? `${keys.length.toLocaleString("en")} of ${plural(entries.length, "device")}` : known}

@@ -11,11 +11,10 @@ interface OptionsProps {
 	readonly plan: Plan | undefined;
 }
 
-type TextOption = { [K in keyof PlanOptions]: PlanOptions[K] extends string ? K : never }[keyof PlanOptions];
-type Flag = { [K in keyof PlanOptions]: PlanOptions[K] extends boolean ? K : never }[keyof PlanOptions];
+type NameOf<T> = { [K in keyof PlanOptions]: PlanOptions[K] extends T ? K : never }[keyof PlanOptions];
 
 type TextLook = readonly [
-	name: TextOption,
+	name: NameOf<string>,
 	label: string,
 	hint: string,
 	defaultOf?: ((plan: Plan) => string | undefined) | undefined,
@@ -67,7 +66,7 @@ export function RolloutOptions({ options, onChange, plan }: OptionsProps) {
 				onInput={(value) => onChange({ [name]: value })}
 			/>
 		));
-	const flag = (name: Flag) => ({
+	const flag = (name: NameOf<boolean>) => ({
 		checked: options[name],
 		onToggle: (checked: boolean) => onChange({ [name]: checked }),
 	});
