@@ -8,7 +8,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
-import { type DeviceVolume, requestedVolume, volumeOf } from "../app/mute.js";
+import { type DeviceVolume, muteCommand, requestedVolume, volumeOf } from "../app/mute.js";
 import type { Attempt } from "../model/pending-commands.js";
 import { quietLimit } from "../model/rooms.js";
 import { moveVolumes, type Volumes } from "../model/volumes.js";
@@ -168,12 +168,11 @@ export function useVolume(listed: readonly Entry[]) {
 			);
 		},
 		setMuted: (toMuted: boolean) => {
-			const ask = { command: "set_mute", value: toMuted } as const;
 			const changed = shown.filter((volume) => volume.isMuted !== toMuted);
 			return run(() =>
 				change(
-					ask,
-					changed.map(({ key }) => [key, ask]),
+					{ command: "set_mute", value: toMuted },
+					changed.map((volume) => [volume.key, muteCommand(volume, toMuted)]),
 				),
 			);
 		},

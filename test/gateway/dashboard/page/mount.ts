@@ -21,7 +21,7 @@ const { AppContext } = await import("../../../../gateway/dashboard/page/app/hook
 
 /** Globals of a browser that the page uses and Node lacks or implements differently. */
 const domNames = [
-	...["document", "location", "history", "navigator", "localStorage", "CSS"],
+	...["document", "location", "history", "navigator", "localStorage", "sessionStorage", "CSS"],
 	...[
 		"Node",
 		"Element",
