@@ -73,10 +73,10 @@ export function quietOf(all: readonly QuietHours[], room?: string, device?: stri
 }
 
 /** "At most 20 until 07:00", "Quiet until 07:00"; empty if not active. */
-export function quietState(hours: QuietHours | undefined, until = hours?.holdsUntil ?? null): string {
+export function quietState({ holdsUntil: until = null, volume, zone }: Partial<QuietHours> = {}): string {
 	if (until === null) return "";
-	const limit = hours?.volume === undefined ? "Quiet" : `At most ${hours.volume}`;
-	return `${limit} until ${clock(Date.parse(until) / 1000, hours?.zone)}`;
+	const limit = volume === undefined ? "Quiet" : `At most ${volume}`;
+	return `${limit} until ${clock(Date.parse(until) / 1000, zone)}`;
 }
 
 /** Highest volume that current quiet hours permit on any of the devices; undefined without a limit on one of them. */

@@ -8,9 +8,8 @@ import { chimeWords, chosenChimes } from "../../../api/client/command-words.js";
 import type { Entry } from "../../../api/client/fleet.js";
 import type { ConfirmableCommand } from "../../../api/commands.js";
 import { type DeviceTab, deviceAddress, roomAddress, viewAddress } from "../app/addresses.js";
-import { useIsLive, useMayChange, useNow, useTopic } from "../app/hooks.js";
+import { useIsLive, useMayChange, useTopic } from "../app/hooks.js";
 import { nameOf } from "../model/filter.js";
-import { quietOf, quietState } from "../model/rooms.js";
 import { Action, ControlSlider, Outcome } from "../parts/controls.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
@@ -21,6 +20,7 @@ import { Ring } from "../parts/ring.js";
 import { Mute, useVolume } from "../parts/tile.js";
 import { DeviceLabel } from "./device-label.js";
 import { DeviceNotice } from "./device-notice.js";
+import { RoomQuiet } from "./room-tile.js";
 
 /** Less frequent commands. */
 const more: readonly (readonly [text: string, ask: ConfirmableCommand])[] = [
@@ -90,7 +90,7 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				<div class="label">
 					<p class="facts">
 						{isConnected && (isPlaying(entry) ? "Playing" : tab !== "diagnostics" && "Connected")}
-						<DeviceQuiet entry={entry} />
+						{session.features.includes("quiet") && <RoomQuiet room={room} device={key} />}
 						{update && <a href={deviceAddress(key, "firmware")}>Update to {update.selector}</a>}
 						{outcomes.map((name) => (
 							<Outcome key={name} deviceKey={key} name={name} />
@@ -123,14 +123,4 @@ export function DeviceHead({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 function isSound(entry: Entry): boolean {
 	const { current_track: track = "" } = entry.state?.peripherals.audio ?? {};
 	return isPlaying(entry) && track.startsWith("file:///sounds/") && entry.session.features.includes("sound");
-}
-
-/** End of the current quiet hours of a device, linked to their settings; shown while the device reports them. */
-export function DeviceQuiet({ entry: { key, session, state } }: { entry: Entry }) {
-	const { value } = useTopic("quiet").quietHours;
-	const now = useNow(10_000);
-	const until = state?.quiet?.until;
-	if (!value || until === undefined || Date.parse(until) < now) return null;
-	const hours = quietOf(value.quietHours, session.room, key);
-	return <a href={viewAddress("schedules", { devices: [key] })}>{quietState(hours, until)}</a>;
 }

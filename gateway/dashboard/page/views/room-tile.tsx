@@ -100,19 +100,23 @@ export function AnnounceIn({ room: { name, entries } }: { room: Room }) {
 interface RoomQuietProps {
 	/** Undefined for the devices without a room. */
 	readonly room: string | undefined;
+	/** Id of a device in the room, whose own quiet hours take precedence. */
+	readonly device?: string;
 	/** Links to the quiet hours at any time. */
 	readonly isOffered?: boolean;
 }
 
-/** Current quiet hours of a room, linked to their settings. */
-export function RoomQuiet({ room, isOffered = false }: RoomQuietProps) {
+/** Current quiet hours of a room or a device, linked to their settings. */
+export function RoomQuiet({ room, device, isOffered = false }: RoomQuietProps) {
 	const { value } = useTopic("quiet").quietHours;
 	const denial = useDenial("set_quiet");
 	if (!value) return null;
-	const text = quietState(quietOf(value.quietHours, room)) || (isOffered && !denial && "Quiet hours…");
+	const text =
+		quietState(quietOf(value.quietHours, room, device)) || (isOffered && !denial && "Quiet hours…");
 	if (!text) return null;
+	const targets = device !== undefined ? { devices: [device] } : room !== undefined ? { room } : {};
 	return (
-		<a class="mark" href={viewAddress("schedules", room === undefined ? {} : { room })}>
+		<a class="mark" href={viewAddress("schedules", targets)}>
 			<Icon of={moon} size={14} />
 			{text}
 		</a>
