@@ -51,8 +51,6 @@ export interface DevicesOptions {
 	/** Discovery prefix of Home Assistant. */
 	readonly prefix: string;
 	readonly gateway: Gateway;
-	/** Base of the topics of the gateway's previous name. */
-	readonly previousBase: string | undefined;
 }
 
 export class Devices {
@@ -137,13 +135,12 @@ export class Devices {
 
 	/** Handles a discovery message from another client or a previous connection. */
 	onDiscovery(topic: string, text: string): void {
-		const { core, prefix, gateway, previousBase } = this.#options;
+		const { core, prefix, gateway } = this.#options;
 		const deviceId = deviceIdIn(prefix, topic);
 		if (deviceId === undefined) return;
 		const device = core.sessions.devices.get(deviceId);
-		const isOf = (base: string | undefined) => base !== undefined && isDiscoveredBy(text, base);
 		if (text === "") this.#onVanished(device, topic);
-		else if (isOf(gateway.base) || isOf(previousBase)) {
+		else if (isDiscoveredBy(text, gateway.base)) {
 			if (!device) this.remove(deviceId, true);
 		} else if (device) this.#leave(device);
 	}

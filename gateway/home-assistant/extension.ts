@@ -7,7 +7,6 @@ import { EntityCommands } from "./commands.js";
 import { Devices } from "./devices.js";
 import { baseOf } from "./discovery.js";
 import { EventEntities } from "./events.js";
-import { PreviousName } from "./previous-name.js";
 import { type MqttSettings, mqtt } from "./settings.js";
 
 const refreshMs = 2_000;
@@ -34,27 +33,13 @@ function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 		// Stable across restarts.
 		const name = core.name();
 		const base = baseOf(name);
-		const previous = new PreviousName({ core, prefix, name });
-		await previous.open();
-		const onError = (error: unknown) => log.error({ err: error }, "Home Assistant");
 		const opened = new Broker({
 			core,
 			mqtt: server,
 			clientId: `device-gateway-${name}`,
 			statusTopic: `${base}/status`,
-			topics: [
-				`${prefix}/status`,
-				`${prefix}/device/+/config`,
-				`${base}/#`,
-				...(previous.base === undefined ? [] : [`${previous.base}/#`]),
-			],
-			onReady: () => {
-				// From then on nothing uses the previous topics.
-				devices
-					.publishAll()
-					.then(() => previous.remove(opened))
-					.catch(onError);
-			},
+			topics: [`${prefix}/status`, `${prefix}/device/+/config`, `${base}/#`],
+			onReady: () => void devices.publishAll(),
 			onMessage: (topic, text, isRetained) => {
 				if (topic === `${prefix}/status`) {
 					// Home Assistant has started and may have lost its state.
@@ -63,17 +48,18 @@ function createHomeAssistant(core: Core, server: MqttSettings): Extension {
 					const [deviceId = "", what = "", set] = topic.slice(base.length + 1).split("/");
 					if (set) commands.take(deviceId, what, text, isRetained);
 					else devices.onOwn(topic, deviceId, text, isRetained);
-				} else if (!isRetained || !previous.take(topic, text)) devices.onDiscovery(topic, text);
+				} else devices.onDiscovery(topic, text);
 			},
 		});
 		broker = opened;
 		const publicUrl = settings.publicUrl && trimmed(settings.publicUrl);
 		const gateway = { name, base, publicUrl };
-		const devices = new Devices({ core, broker, prefix, gateway, previousBase: previous.base });
+		const devices = new Devices({ core, broker, prefix, gateway });
 		const commands = new EntityCommands(core, (device) => devices.factsOf(device));
 		core.events.on(devices.listeners);
 		core.events.on(new EventEntities({ core, broker, base }).listeners);
 		await devices.refresh();
+		const onError = (error: unknown) => log.error({ err: error }, "Home Assistant");
 		timer = setInterval(() => devices.refresh().catch(onError), refreshMs).unref();
 	};
 	return {

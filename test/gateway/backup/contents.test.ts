@@ -14,7 +14,7 @@ const kept = {
 	"sound-files/ab.wav": "WAV",
 	"audit/changes.jsonl": "[1,{}]\n",
 	"rollouts/autumn.jsonl": '[1,{"plan":1}]\n',
-	"mqtt-name.json": '"hall"',
+	"later.json": '"hall"',
 };
 const leftOut = {
 	"labels/a.json.0001.tmp": "{",
