@@ -10,7 +10,6 @@ import { Labels } from "./labels.js";
 import { fleetLimits } from "./limits.js";
 import { Lists } from "./lists.js";
 import { fleetMessages } from "./messages.js";
-import { Reconnects } from "./reconnects.js";
 import { Rejections } from "./rejections.js";
 import { createFleetRoutes, historyOf } from "./routes.js";
 import { Subscriptions } from "./subscriptions.js";
@@ -48,11 +47,10 @@ export function createFleet(gatewayCore: Core): Extension {
 	const rejections = new Rejections(now, () => lists.changed("rejections"));
 	const issues = new Issues({ core, crashes });
 	const subscriptions = new Subscriptions(core, issues);
-	const reconnects = new Reconnects(core);
 	return {
 		routes: [
 			...createFleetRoutes({ core, crashes, causes, labels, rejections, histories, issues }),
-			...createWiFiRoutes(core, reconnects),
+			...createWiFiRoutes(core, histories),
 		],
 		listeners: [
 			labels.listeners,
@@ -63,7 +61,6 @@ export function createFleet(gatewayCore: Core): Extension {
 			histories.listeners,
 			subscriptions.listeners,
 			lists.listeners,
-			reconnects.listeners,
 			{
 				rejected: (rejection) => rejections.add(rejection),
 				scheduleFailed: ({ name, reason }) => {

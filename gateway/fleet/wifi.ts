@@ -6,17 +6,17 @@ import { type WiFiDevice, wifiRoutes } from "../api/wifi.js";
 import type { Core } from "../extension.js";
 import { type Route, serve } from "../http/routes.js";
 import type { Device } from "../sessions/device.js";
-import type { Reconnects } from "./reconnects.js";
+import type { Histories } from "./history.js";
 
 /** Number of reports parsed per turn of the event loop, about 5 ms. */
 const atOnce = 250;
 
-export function createWiFiRoutes(core: Core, reconnects: Pick<Reconnects, "all">): readonly Route[] {
+export function createWiFiRoutes(core: Core, histories: Pick<Histories, "reconnects">): readonly Route[] {
 	const { sessions, peers, yieldToLoop } = core;
 	return serve(wifiRoutes, {
 		"GET /api/wifi": async () => {
 			await peers.fetchReports();
-			const counts = await reconnects.all();
+			const counts = await histories.reconnects();
 			const devices: WiFiDevice[] = [];
 			let parsed = 0;
 			for (const device of [...sessions.devices.values()]) {
