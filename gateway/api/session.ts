@@ -72,18 +72,16 @@ export const knownDevice = closed({
 });
 export type KnownDevice = InferShape<typeof knownDevice>;
 
-const inShort = "absent in short summaries";
+const { connectedAt: _, ...summaryHead } = head;
 
-/** Device without its state. */
+/** Device without its state, and without ids and times that lists do not show. */
 export const deviceSummary = closed({
-	...head,
-	sessionId: described(optional(uuid), inShort),
-	connectedAt: described(optional(dateTime), inShort),
-	metadata: described(optional(otaMetadata), `absent in short summaries before the first update`),
+	...summaryHead,
+	sessionId: described(optional(uuid), "present if only the reports, not the handshake, name the device"),
+	metadata: described(optional(otaMetadata), "absent before the first update"),
 	deviceId: text,
 	lastSeenAt: described(optional(dateTime), "absent while connected"),
 	chip: nullable(text),
-	firstSeenAt: described(optional(dateTime), inShort),
 	...vitals,
 	attention: issuesField,
 });

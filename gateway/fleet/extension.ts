@@ -72,7 +72,7 @@ export function createFleet(gatewayCore: Core): Extension {
 		onReplaced: (from, by) => labels.move(from, by),
 		messages: { subscribe: subscriptions.execute },
 		channels: {
-			summary: { sendSnapshot: (monitor) => subscriptions.sendShort(monitor) },
+			summary: { sendSnapshot: (monitor) => subscriptions.sendFirst(monitor) },
 		},
 		services: [
 			deviceHistory.provide((device) => historyOf(device, core, crashes)),

@@ -7,7 +7,7 @@ import type { Infer } from "../../device/protocol/schema.js";
 import { TokenBucket } from "../access/rates.js";
 import type { ChangeReason } from "../api/frames.js";
 import type { Listeners } from "../events.js";
-import type { Session } from "../sessions/device.js";
+import type { Device, Session } from "../sessions/device.js";
 import { statusUpdateText } from "../sessions/view.js";
 import type { Monitor } from "../sockets/monitor.js";
 import { messageKind, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
@@ -15,17 +15,14 @@ import { textFrame } from "../sockets/text-frame.js";
 import type { Issues } from "./issues.js";
 import type { FleetCore } from "./limits.js";
 import { subscribe } from "./messages.js";
-import { Summary, shortText, summaryText } from "./summary.js";
-
-/** Function that formats a device for the whole or the short summary. */
-type TextOf = typeof summaryText;
+import { Summary, summaryText } from "./summary.js";
 
 export class Subscriptions {
 	readonly #core: FleetCore;
 	readonly #issues: Pick<Issues, "of">;
-	/** Summaries by format, while any monitor subscribes to them. */
-	readonly #summaries = new Map<TextOf, Summary>();
-	/** Rate limiter of whole summaries per monitor. */
+	/** Set while any monitor subscribes to it. */
+	#summary: Summary | undefined;
+	/** Rate limiter of snapshots per monitor. */
 	readonly #rates = new WeakMap<Monitor, TokenBucket>();
 
 	constructor(core: FleetCore, issues: Pick<Issues, "of">) {
@@ -37,27 +34,25 @@ export class Subscriptions {
 	readonly execute = messageKind(subscribe, (message, monitor) => this.#subscribe(monitor, message));
 
 	/** Sends a monitor that requested the summary in its URL its first frames. */
-	sendShort(monitor: Monitor): void {
+	sendFirst(monitor: Monitor): void {
 		monitor.devices = new Set();
-		this.#sendSummary(monitor, shortText);
+		this.#sendSummary(monitor);
 		this.#sendNameless(monitor);
 	}
 
 	readonly listeners: Listeners = {
-		sessionChanged: ({ device }) => this.#touch(device?.deviceId),
-		uplink: ({ device }) => this.#touch(device?.deviceId),
-		deviceChanged: ({ deviceId }) => this.#touch(deviceId),
-		deviceForgotten: ({ deviceId }) => this.#touch(deviceId),
+		sessionChanged: ({ device }) => this.#touch(device),
+		uplink: ({ device }) => this.#touch(device),
+		deviceChanged: (device) => this.#touch(device),
+		deviceForgotten: (device) => this.#touch(device),
 	};
 
 	close(): void {
-		for (const summary of this.#summaries.values()) summary.close();
-		this.#summaries.clear();
+		this.#summary?.close();
 	}
 
-	#touch(deviceId: string | undefined): void {
-		if (deviceId === undefined) return;
-		for (const summary of this.#summaries.values()) summary.touch(deviceId);
+	#touch(device: Device | undefined): void {
+		if (device) this.#summary?.touch(device.deviceId);
 	}
 
 	async #subscribe(monitor: Monitor, { summary, devices = [] }: Infer<typeof subscribe>): Promise<Outcome> {
@@ -70,7 +65,7 @@ export class Subscriptions {
 				`summary limited to ${limits.summariesASecond} a second; try again later`,
 			);
 		monitor.devices = new Set(devices);
-		if (isOther && summary) this.#sendSummary(monitor, summaryText);
+		if (isOther && summary) this.#sendSummary(monitor);
 		else if (isOther) {
 			monitor.summary = undefined;
 			// Cancels the remainder of the previous snapshot.
@@ -87,7 +82,7 @@ export class Subscriptions {
 		return { command: "subscribe" };
 	}
 
-	/** Limits the rate, as a whole summary takes as long as hundreds of reports. */
+	/** Limits the rate, as a snapshot takes as long as hundreds of reports. */
 	#mayHaveSummary(monitor: Monitor): boolean {
 		const { summariesASecond: perSecond, summaryBurst: burst } = this.#core.limits;
 		const { monotonic } = this.#core;
@@ -107,30 +102,28 @@ export class Subscriptions {
 			if (!session.device) this.#sendChange(monitor, session, "connected");
 	}
 
-	#sendSummary(monitor: Monitor, form: TextOf): void {
-		const summary = this.#summaries.get(form) ?? this.#openSummary(form);
-		this.#summaries.set(form, summary);
-		monitor.summary = summary;
-		monitor.sendSnapshot(summary.snapshot());
+	#sendSummary(monitor: Monitor): void {
+		this.#summary ??= this.#openSummary();
+		monitor.summary = this.#summary;
+		monitor.sendSnapshot(this.#summary.snapshot());
 	}
 
-	#openSummary(form: TextOf): Summary {
+	#openSummary(): Summary {
 		const { sessions, monitors, now, limits } = this.#core;
-		const summary: Summary = new Summary({
+		return new Summary({
 			devices: sessions.devices,
-			textOf: (device) => form(device, this.#issues),
+			textOf: (device) => summaryText(device, this.#issues),
 			now,
 			pauseMs: limits.summaryPauseMs,
 			isNeeded: () => {
-				const isNeeded = Array.from(monitors.list()).some((monitor) => monitor.summary === summary);
-				if (!isNeeded) this.#summaries.delete(form);
+				const isNeeded = Array.from(monitors.list()).some(({ summary }) => summary);
+				if (!isNeeded) this.#summary = undefined;
 				return isNeeded;
 			},
 			onFrame: (frame) => {
 				monitors.cork();
-				for (const monitor of monitors.list()) if (monitor.summary === summary) monitor.sendSummary(frame);
+				for (const monitor of monitors.list()) if (monitor.summary) monitor.sendSummary(frame);
 			},
 		});
-		return summary;
 	}
 }

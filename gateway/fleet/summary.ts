@@ -16,14 +16,8 @@ const laterFrameCharacters = 64 * 1024;
 
 type Head = Omit<FrameOf<"summary">, "devices">;
 
-/** Formats a device as in `GET /api/devices`, without values that change with each report. */
+/** Formats a device like `GET /api/devices`, without ids and times, which lists do not show and which compress badly. */
 export function summaryText(device: Device, issues: Pick<Issues, "of">): string {
-	const lastSeenAt = device.session.connected ? undefined : isoTime(device.session.lastSeenAt);
-	return JSON.stringify({ ...deviceHead(device), lastSeenAt, ...issues.of(device) });
-}
-
-/** Formats a device like `summaryText`, without ids and times, which lists do not show and which compress badly. */
-export function shortText(device: Device, issues: Pick<Issues, "of">): string {
 	const { connected, lastSeenAt, handshake } = device.session;
 	const { sessionId, connectedAt: _, firstSeenAt: __, metadata, ...head } = deviceHead(device);
 	return JSON.stringify({

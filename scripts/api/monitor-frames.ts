@@ -13,15 +13,12 @@ import { deviceId, sessionId, timestamp, uplinkExamples } from "./examples.js";
 type Frames = { readonly [T in FrameType]: { readonly description: string; readonly example: FrameOf<T> } };
 
 const head = {
-	sessionId,
 	deviceId,
 	model: "DEV-1",
 	connected: true,
-	connectedAt: timestamp,
 	remoteAddress: "192.168.1.20",
 	firmwareVersion: uplinkExamples.state_report.system.firmware_version,
 	features,
-	metadata: noUpdate,
 } as const satisfies Partial<SessionRecord>;
 
 export const monitorFrames: Frames = {
@@ -31,7 +28,16 @@ export const monitorFrames: Frames = {
 			type: "status_update",
 			reason: "identified",
 			timestamp,
-			sessions: [{ ...head, lastSeenAt: timestamp, state: uplinkExamples.state_report }],
+			sessions: [
+				{
+					...head,
+					sessionId,
+					connectedAt: timestamp,
+					lastSeenAt: timestamp,
+					metadata: noUpdate,
+					state: uplinkExamples.state_report,
+				},
+			],
 		},
 	},
 	device_message: {
@@ -50,7 +56,6 @@ export const monitorFrames: Frames = {
 					...head,
 					name: "Lobby speaker",
 					chip: "esp32s3",
-					firstSeenAt: timestamp,
 					rssi: -61,
 					ssid: "workshop",
 					volume: 40,

@@ -62,7 +62,11 @@ export class MonitorView {
 		const response = await fetch(`${url}/api/devices`, { headers: bearer(monitorToken) });
 		const { devices }: { devices: ListedDevice[] } = JSON.parse(await response.text());
 		return sorted(
-			devices.map(({ lastSeenAt, ...rest }) => (rest.connected ? rest : { ...rest, lastSeenAt })),
+			devices.map(({ sessionId: _, connectedAt: __, firstSeenAt: ___, lastSeenAt, metadata, ...rest }) => ({
+				...rest,
+				...(Object(metadata).otaStatus !== "idle" && { metadata }),
+				...(!rest.connected && { lastSeenAt }),
+			})),
 		);
 	}
 

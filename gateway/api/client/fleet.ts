@@ -142,11 +142,11 @@ export class Fleet {
 	}
 
 	#takeSummary(device: DeviceSummary, timestamp: string): void {
-		const { deviceId: key, chip, firstSeenAt: _, attention, ...rest } = device;
+		const { deviceId: key, chip, attention, ...rest } = device;
 		// Before its first report it may have had no name.
 		if (rest.sessionId !== undefined) this.#remove(rest.sessionId);
 		const known = this.#entries.get(key);
-		// Fields missing in short summaries come with the session record of a followed device.
+		// Fields missing in summaries come with the session record of a followed device.
 		const { sessionId = "", connectedAt = "" } = known?.session ?? {};
 		const head = { sessionId, connectedAt, ...rest, metadata: rest.metadata ?? noUpdate };
 		const metadata = known ? keepNewest(known.session.metadata, head.metadata) : head.metadata;

@@ -30,13 +30,11 @@ function update(reason: ChangeReason, ...sessions: SessionRecord[]): FrameOf<"st
 
 /** Row of the gateway's summary. */
 function summarized(change: Partial<DeviceSummary> = {}): DeviceSummary {
-	const { lastSeenAt: _, state: _state, ...head } = session();
-	const firstSeenAt = "2026-11-01T12:00:00Z";
+	const { connectedAt: _, lastSeenAt: _lastSeenAt, state: _state, ...head } = session();
 	return {
 		...head,
 		deviceId: id,
 		chip: "esp32s3",
-		firstSeenAt,
 		rssi: -70,
 		ssid: "home",
 		volume: 50,

@@ -154,7 +154,6 @@ export function speaker(deviceId: string, change: Partial<DeviceSummary> = {}): 
 		deviceId,
 		model: "DEV-1",
 		connected: true,
-		connectedAt: "2026-01-01T11:00:00.000Z",
 		remoteAddress: "10.0.0.1",
 		firmwareVersion: "1.0.0",
 		features: ["identify", "sound", "queue", "light", "quiet"],

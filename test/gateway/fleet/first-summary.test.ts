@@ -1,10 +1,10 @@
-/** Tests of the summary requested in the URL: without a session snapshot, short, compressed, first rows first. */
+/** Tests of the summary requested in the URL: without a session snapshot, compressed, first rows first. */
 
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import type { WebSocket } from "ws";
-import { shortText } from "../../../gateway/fleet/summary.js";
+import { summaryText } from "../../../gateway/fleet/summary.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import type { Device } from "../../../gateway/sessions/device.js";
 import { MonitorView } from "../../support/monitor-view.js";
@@ -43,7 +43,7 @@ test("sends the list fields of each device first if requested in the URL", async
 
 test("sends a large fleet in parts, a small one first, by name", () => {
 	const ids = Array.from({ length: 600 }, (_, index) => `dev-1-${String(index).padStart(6, "0")}`);
-	const textOf = (device: Device) => shortText(device, { of: () => ({}) });
+	const textOf = (device: Device) => summaryText(device, { of: () => ({}) });
 	const { summary, open } = summarized(1000, 10, { textOf });
 	for (const deviceId of ids.toReversed()) open(deviceId);
 	const frames = [...summary.snapshot()].map((frame) => JSON.parse(frame));
