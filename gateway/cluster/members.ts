@@ -1,4 +1,4 @@
-/** Other gateways of a cluster: their liveness, by heartbeats, and the devices their monitors are interested in. */
+/** Other gateways of a cluster that are up: their liveness, by heartbeats, and the devices their monitors are interested in. */
 
 import type { Logger } from "pino";
 import type { Base } from "../base.js";
@@ -10,10 +10,6 @@ export interface Member {
 	readonly id: string;
 	/** Display name. */
 	name: string;
-	/** Whether a heartbeat was received recently. */
-	isUp: boolean;
-	/** Whether its heartbeats stopped without a leave message. */
-	isLost: boolean;
 	/** Time of the latest heartbeat, on the monotonic clock. */
 	heardAt: number;
 	/** Time of the latest heartbeat, in milliseconds since 1970. */
@@ -21,7 +17,7 @@ export interface Member {
 	interest: Interest;
 	/** Digest of its catalog; undefined: unknown. */
 	releases: string | undefined;
-	readonly interestingDevices: Set<string>;
+	interestingDevices: ReadonlySet<string>;
 }
 
 export interface MembersOptions extends Pick<Base, "now" | "monotonic"> {
@@ -32,110 +28,71 @@ export interface MembersOptions extends Pick<Base, "now" | "monotonic"> {
 	readonly silenceMs: number;
 }
 
-/**
- * Limit, including members that are down, far above real cluster sizes. Ids change at each start, and anyone
- * on the bus can invent them.
- */
-export const maxMembers = 100;
-
 export const noInterest: Interest = Object.freeze({ all: false, summary: false, devices: [] });
 
 export class Members {
 	readonly #options: MembersOptions;
-	/** All members by id, including those that are down. */
+	/** Members that are up, by id. */
 	readonly #members = new Map<string, Member>();
-	#up: readonly Member[] = [];
+	/** Whether a gateway was lost, without a leave message, since the latest one came up. */
+	#hasLost = false;
 
 	constructor(options: MembersOptions) {
 		this.#options = options;
 	}
 
 	get up(): readonly Member[] {
-		return this.#up;
+		return [...this.#members.values()];
 	}
 
 	get hasLost(): boolean {
-		return [...this.#members.values()].some(({ isLost }) => isLost);
+		return this.#hasLost;
 	}
 
 	get isSummaryNeeded(): boolean {
-		return this.#up.some(({ interest }) => interest.summary);
+		return this.up.some(({ interest }) => interest.summary);
 	}
 
+	/** Returns a member that is up. */
 	find(id: string): Member | undefined {
 		return this.#members.get(id);
 	}
 
 	/** Whether a monitor of another gateway needs the uplinks of a device. */
 	needsUplinks({ deviceId }: Device): boolean {
-		return this.#up.some(
-			({ interest, interestingDevices }) => interest.all || interestingDevices.has(deviceId),
-		);
+		for (const { interest, interestingDevices } of this.#members.values())
+			if (interest.all || interestingDevices.has(deviceId)) return true;
+		return false;
 	}
 
-	/**
-	 * Processes a heartbeat.
-	 * @returns undefined if the gateway is leaving or there are too many
-	 */
-	onHeartbeat({ gateway, name, interest, releases, isLeaving }: Heartbeat): Member | undefined {
+	onHeartbeat({ gateway, name, interest, releases, isLeaving }: Heartbeat): void {
 		const known = this.#members.get(gateway);
 		if (isLeaving) {
-			if (known?.isUp) this.#drop(known, false);
-			return undefined;
+			if (known) this.#drop(known, false);
+			return;
 		}
-		const member = known ?? newMember(gateway);
 		const { monotonic, now, log, onUp } = this.#options;
-		member.name = name;
-		member.heardAt = monotonic();
-		member.seenAt = now();
-		member.interest = interest;
-		member.releases = releases;
-		member.interestingDevices.clear();
-		for (const id of interest.devices) member.interestingDevices.add(id);
-		if (member.isUp) return member;
-		if (!known && !this.#makeRoom()) return undefined;
+		const latest = { name, heardAt: monotonic(), seenAt: now(), interest, releases };
+		const interestingDevices = new Set(interest.devices);
+		if (known) return void Object.assign(known, { ...latest, interestingDevices });
+		const member: Member = { id: gateway, ...latest, interestingDevices };
 		this.#members.set(gateway, member);
-		member.isLost = false;
-		this.#setUp(member, true);
+		this.#hasLost = false;
 		log.info({ gateway: name }, "gateway: up");
 		onUp(member);
-		return member;
 	}
 
-	/**
-	 * Removes the member that has been down the longest if there are too many.
-	 * @returns false if all are up
-	 */
-	#makeRoom(): boolean {
-		if (this.#members.size < maxMembers) return true;
-		const down = [...this.#members.values()].filter(({ isUp }) => !isUp);
-		const [oldest] = down.sort((a, b) => a.heardAt - b.heardAt);
-		return oldest !== undefined && this.#members.delete(oldest.id);
-	}
-
-	/** Marks members without heartbeats as down. Must be called periodically. */
+	/** Removes members without heartbeats. Must be called periodically. */
 	check(): void {
 		const { monotonic, silenceMs } = this.#options;
-		for (const member of this.#up) if (monotonic() - member.heardAt > silenceMs) this.#drop(member, true);
+		for (const member of this.up) if (monotonic() - member.heardAt > silenceMs) this.#drop(member, true);
 	}
 
 	#drop(member: Member, isLost: boolean): void {
 		const { log, onDown } = this.#options;
-		this.#setUp(member, false);
-		member.isLost = isLost;
-		member.interest = noInterest;
-		member.interestingDevices.clear();
+		this.#members.delete(member.id);
+		this.#hasLost ||= isLost;
 		log[isLost ? "warn" : "info"]({ gateway: member.name }, isLost ? "gateway: lost" : "gateway: stopped");
 		onDown(member);
 	}
-
-	#setUp(member: Member, isUp: boolean): void {
-		member.isUp = isUp;
-		this.#up = [...this.#members.values()].filter((known) => known.isUp);
-	}
-}
-
-function newMember(id: string): Member {
-	const standing = { isUp: false, isLost: false, heardAt: 0, seenAt: 0, releases: undefined };
-	return { id, name: id, ...standing, interest: noInterest, interestingDevices: new Set<string>() };
 }

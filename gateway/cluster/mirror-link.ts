@@ -21,8 +21,7 @@ export class MirrorLink implements DeviceLink {
 
 	/** The gateway if it is up, otherwise undefined. */
 	get member(): Member | undefined {
-		const member = this.#members.find(this.gateway);
-		return member?.isUp ? member : undefined;
+		return this.#members.find(this.gateway);
 	}
 
 	isOpen(): boolean {

@@ -97,12 +97,12 @@ export class Mirrors {
 		isUp: boolean,
 		change: (session: Session, link: MirrorLink) => void,
 	): Promise<void> {
-		const { sessions } = this.#options;
+		const { sessions, members } = this.#options;
 		let count = 0;
 		for (const session of [...sessions.list()]) {
 			const { link } = session;
 			if (!(link instanceof MirrorLink) || link.gateway !== member.id) continue;
-			if (member.isUp !== isUp) return;
+			if ((members.find(member.id) !== undefined) !== isUp) return;
 			if (sessions.find(session.sessionId) !== session) continue;
 			change(session, link);
 			count += 1;
