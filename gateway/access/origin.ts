@@ -19,8 +19,8 @@ interface Forwarded {
 const forwarded = new WeakMap<IncomingMessage, Forwarded>();
 
 /**
- * Reads the headers of a trusted proxy. Must be called before other functions of this file. `Forwarded` (RFC 7239) is ignored if
- * X-Forwarded-For, -Proto or -Host is present, as a proxy that sets those passes on the client's `Forwarded` unchanged.
+ * Reads the headers of a trusted proxy. Must be called before other functions of this file. `Forwarded` (RFC 7239) is ignored, as
+ * proxies that set the X-Forwarded headers pass on the client's.
  *
  * @returns whether the request comes from a trusted proxy
  */
@@ -28,29 +28,16 @@ export function readForwarded(request: IncomingMessage, trust: TrustProxy): bool
 	const { socket, headers } = request;
 	if (!trust(socket.remoteAddress ?? "", 0)) return false;
 	const list = (name: string) => listOf(headers[name]);
-	const [[proto], [host], [original], nodes] = [
-		list("x-forwarded-proto"),
-		list("x-forwarded-host"),
-		// Set by Azure Application Gateway, which replaces Host.
-		list("x-original-host"),
-		list("x-forwarded-for"),
-	];
-	const isRead = proto !== undefined || host !== undefined || nodes.length > 0;
-	const hops = isRead ? nodes.map((node) => new Map([["for", node]])) : elementsOf(headers.forwarded);
+	// Azure Application Gateway replaces Host, and sets X-Original-Host.
+	const [host = list("x-original-host")[0]] = list("x-forwarded-host");
+	const [proto = ""] = list("x-forwarded-proto");
 	let address: string | undefined;
-	let outermost: ReadonlyMap<string, string> | undefined;
-	for (const [index, hop] of hops.reverse().entries()) {
-		const node = hop.get("for") ?? "unknown";
+	for (const [index, node] of list("x-forwarded-for").reverse().entries()) {
 		// Falls back to the proxy's address if the proxy does not forward one.
 		address = addressOfNode(node) ?? address;
-		outermost = hop;
 		if (!trust(addressOfNode(node) ?? node, index + 1)) break;
 	}
-	forwarded.set(request, {
-		address,
-		scheme: schemes.get((proto ?? outermost?.get("proto") ?? "").toLowerCase()),
-		host: host ?? outermost?.get("host") ?? original,
-	});
+	forwarded.set(request, { address, scheme: schemes.get(proto.toLowerCase()), host });
 	return true;
 }
 
@@ -68,23 +55,6 @@ function listOf(header: string | string[] | undefined): string[] {
 		.split(",")
 		.map((entry) => entry.trim())
 		.filter(Boolean);
-}
-
-/**
- * Parses a `Forwarded` header into parameters by lower-case name (RFC 7239, section 4). An unterminated quoted string extends to
- * the end, so that parsing takes linear time.
- */
-function elementsOf(header = ""): Map<string, string>[] {
-	const elements = header.match(/(?:[^",]|"(?:\\.?|[^"\\])*(?:"|$))+/g) ?? [];
-	return elements.map((element) => {
-		const pairs = element.matchAll(/(?:^|[;\s])([^\s;=]+)=(?:"((?:\\.?|[^"\\])*)(?:"|$)|([^\s;"]+))/g);
-		return new Map(
-			[...pairs].map(([, name = "", quoted, plain = ""]) => [
-				name.toLowerCase(),
-				quoted?.replaceAll(/\\(.)/g, "$1") ?? plain,
-			]),
-		);
-	});
 }
 
 /** Removes quotes, brackets and port of an address. @returns undefined for another identifier, such as `unknown` */

@@ -84,7 +84,6 @@ describe("client address and base URL for devices behind", () => {
 	const forwarded = (fields: Readonly<Record<string, string>>) =>
 		Object.fromEntries(Object.entries(fields).map(([name, text]) => [`x-forwarded-${name}`, text]));
 	const https = forwarded({ for: client, proto: "https" });
-	const chain = `for=192.0.2.1;host=evil.example;proto=http , For="${client}:47011"; Proto=HTTPS;host="${host}"`;
 	/** Headers, client address and base URL (default: PUBLIC_URL) by proxy. */
 	const cases: Readonly<Record<string, readonly [Readonly<Record<string, string>>, string, string?]>> = {
 		"Traefik, for a WebSocket": [
@@ -113,11 +112,6 @@ describe("client address and base URL for devices behind", () => {
 			{ host, ...https, "x-forwarded-for": `192.0.2.1,${client}` },
 			client,
 		],
-		"haproxy with option forwarded": [
-			{ host, forwarded: `proto=https;host="${host}";for="[2001:db8::7]:443"` },
-			"2001:db8::7",
-		],
-		"a proxy that appends to the client's own Forwarded": [{ host: "inner", forwarded: chain }, client],
 		"a proxy that forwards the client's own Forwarded": [
 			{ host, "x-forwarded-for": client, forwarded: "for=192.0.2.1;host=evil.example" },
 			client,
@@ -132,7 +126,6 @@ describe("client address and base URL for devices behind", () => {
 	});
 
 	test("two proxies, the first with any form of address", () => {
-		const quoted = (node: string) => (/[:[]/.test(node) ? `"${node.replaceAll('"', "")}"` : node);
 		const behindTwo = (headers: Readonly<Record<string, string>>) => {
 			const request = incomingRequest("127.0.0.1", headers);
 			readForwarded(request, (_address, hop) => hop < 2);
@@ -151,11 +144,7 @@ describe("client address and base URL for devices behind", () => {
 			["unix:", "198.51.100.1"],
 			["999.0.0.1", "198.51.100.1"],
 		] as const)
-			for (const headers of [
-				{ "x-forwarded-for": `192.0.2.1, ${node}, 198.51.100.1` },
-				{ forwarded: `for=192.0.2.1, for=${quoted(node)}, for=198.51.100.1` },
-			])
-				assert.equal(behindTwo(headers), address, node);
+			assert.equal(behindTwo({ "x-forwarded-for": `192.0.2.1, ${node}, 198.51.100.1` }), address, node);
 		// On a Unix socket, between two others.
 		assert.equal(behindTwo({ "x-forwarded-for": `${client}, unix:` }), client);
 	});
