@@ -10,6 +10,7 @@ import type { WebhookAttempt, WebhookEventName } from "../api/webhook.js";
 import type { Core } from "../extension.js";
 import { errorCode } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
+import { Queue } from "../storage/queue.js";
 import { jsonRecord, type Records } from "../storage/records.js";
 import type { Hook } from "./hooks.js";
 import { signedHeaders } from "./signature.js";
@@ -22,8 +23,6 @@ export const webhookLimits = Object.freeze({
 	/** Timeout for a receiver's response. */
 	webhookAnswerMs: 5_000,
 });
-/** Mark of a receiver that responded with 410. */
-const endedMark = "ended";
 export const endedReason =
 	"Its receiver responded with 410, so delivery stopped. Remove it from WEBHOOKS_FILE or fix the receiver, then restart the gateway.";
 /** Limit of queued events per subject. The oldest are dropped. */
@@ -51,6 +50,8 @@ export interface WebhookEvent {
 export class Outbox {
 	/** Latest attempt since the start. */
 	latest: WebhookAttempt | undefined;
+	/** Whether the receiver responded with 410, which stops delivery by this gateway until the next start. */
+	hasEnded = false;
 	readonly hook: Hook;
 	readonly #core: Pick<Core, "now" | "log" | "settings" | "events">;
 	readonly #limits: typeof webhookLimits;
@@ -61,6 +62,7 @@ export class Outbox {
 	#newest = 0;
 	#isClosed = false;
 	#isDelivering = false;
+	readonly #adding = new Queue();
 
 	constructor(
 		hook: Hook,
@@ -78,7 +80,6 @@ export class Outbox {
 			onRecord: (key, record) => {
 				if (record) this.#restore(key, record);
 				else this.#deliveries.delete(key);
-				if (record && key === endedMark) this.#notifyEnd();
 			},
 		});
 	}
@@ -86,7 +87,6 @@ export class Outbox {
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.#records.each((key, record) => this.#restore(key, record));
-		this.removeMark(endedMark);
 	}
 
 	/** Stops. Undelivered events are sent after the next start. */
@@ -97,11 +97,6 @@ export class Outbox {
 	/** Number of undelivered events. */
 	get waiting(): number {
 		return this.#waitingOf(() => true).length;
-	}
-
-	/** Whether delivery stopped until the next start. */
-	get hasEnded(): boolean {
-		return this.has(endedMark);
 	}
 
 	has(mark: string): boolean {
@@ -122,16 +117,22 @@ export class Outbox {
 	}
 
 	/**
-	 * Queues an event if the hook subscribes to it.
+	 * Queues an event if the hook subscribes to it, after the events added before.
 	 * @param mark stored with it, so that the event is sent only once
 	 */
-	async add(subject: string, event: WebhookEvent, mark?: string): Promise<void> {
+	add(subject: string, event: WebhookEvent, mark?: string): Promise<void> {
+		return this.#adding.add(() => this.#add(subject, event, mark));
+	}
+
+	async #add(subject: string, event: WebhookEvent, mark: string | undefined): Promise<void> {
 		const { log, now } = this.#core;
 		this.#newest = Math.max(now(), this.#newest + 1);
 		const id = randomUUID();
 		const key = `${this.#newest}-${id}`;
 		const none = { subject, body: "", attempts: 0, dueAt: now(), by: this.#by };
-		if (mark !== undefined && (this.has(mark) || !(await this.#write(mark, none)))) return;
+		// A mark that was removed meanwhile, such as of a device that is back, is no other gateway's.
+		if (mark !== undefined && (this.has(mark) || (!(await this.#write(mark, none)) && this.has(mark))))
+			return;
 		if (!this.hook.events.some((name) => name === event.event)) return;
 		const [oldest, ...others] = this.#waitingOf((delivery) => delivery.subject === subject);
 		if (oldest && others.length + 1 >= maxWaiting) {
@@ -205,25 +206,22 @@ export class Outbox {
 				signal: AbortSignal.timeout(answerMs),
 			});
 			await answer?.cancel();
-			if (status === 410) await this.#end();
+			if (status === 410) this.#end();
 			return { at, status, problem: null };
 		} catch (error) {
 			return { at, status: null, problem: describe(error, answerMs) };
 		}
 	}
 
-	async #end(): Promise<void> {
-		const mark = { subject: endedMark, body: "", attempts: 0, dueAt: this.#core.now(), by: this.#by };
-		if (!this.hasEnded && (await this.#write(endedMark, mark))) this.#notifyEnd();
-		this.deliver();
-	}
-
-	#notifyEnd(): void {
+	#end(): void {
+		if (this.hasEnded) return;
+		this.hasEnded = true;
 		const remoteAddress = new URL(this.hook.url).origin;
 		this.#core.log.warn({ hook: this.hook.id, problem: endedReason }, "webhook ended");
 		// Listed in the dashboard like any other rejection.
 		const rejection = { what: "webhook", deviceId: undefined, remoteAddress, reason: endedReason } as const;
 		this.#core.events.emit("rejected", rejection, false);
+		this.deliver();
 	}
 
 	#bodyOf(id: string, event: WebhookEvent): string {

@@ -401,6 +401,20 @@ async function openOutbox(t: TestContext, receiver: Receiver) {
 	return { outbox, lines };
 }
 
+test("sends the absence of a device that returns while its mark is written, before its return", async (t) => {
+	const receiver = await new Receiver().listen(t);
+	const { outbox } = await openOutbox(t, receiver);
+	const away = outbox.add("device-a", { event: "away", text: "is away." }, "away-a");
+	while (!outbox.has("away-a")) await undefined;
+	assert.equal(outbox.removeMark("away-a"), true);
+	await Promise.all([away, outbox.add("device-a", { event: "back", text: "is back." })]);
+	await waitUntil(() => {
+		outbox.deliver();
+		return outbox.waiting === 0;
+	});
+	assert.deepEqual(eventsOf(receiver), ["away", "back"]);
+});
+
 test("delivers ten simultaneous events at the first attempt to a receiver that closes each connection", async (t) => {
 	const receiver = await new Receiver().listen(t);
 	receiver.closes = true;
