@@ -3,6 +3,7 @@
  * monitors need from them. Not created without NATS_URL.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "pino";
 import type { Catalog } from "../api/firmware.js";
 import { frameText } from "../api/frames.js";
@@ -55,7 +56,7 @@ export class Cluster {
 	readonly #members: Members;
 	readonly #latestReports: Reports;
 	readonly #mirrors: Mirrors;
-	readonly #directory: Directory;
+	readonly directory: Directory;
 	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#options.id], text));
 	readonly #subscriptions: Unsubscribe[] = [];
 	/** Set only while monitors here need reports. */
@@ -95,7 +96,7 @@ export class Cluster {
 		const shared = { bus, events: options.events, sessions, monotonic, members: this.#members, onError };
 		this.#latestReports = new Reports(shared);
 		this.#mirrors = new Mirrors(shared, this.#latestReports);
-		this.#directory = new Directory({
+		this.directory = new Directory({
 			...options,
 			relay: this.#relay,
 			onEntry: (entry) => this.#mirrors.applyEntry(entry),
@@ -125,7 +126,7 @@ export class Cluster {
 			bus.onStatus((isConnected) => {
 				this.#sendHeartbeat();
 				if (isConnected) {
-					this.#directory.writeFailed();
+					this.directory.writeFailed();
 					void this.#latestReports.refresh();
 				}
 				this.#announce();
@@ -135,7 +136,7 @@ export class Cluster {
 		this.#timer = setInterval(() => this.#tick(), beatMs).unref();
 		this.#sendHeartbeat();
 		await pause(beatMs / 8);
-		await this.#directory.open();
+		await this.directory.open();
 	}
 
 	/** Announces that this gateway stops, after its sessions have ended. */
@@ -143,19 +144,17 @@ export class Cluster {
 		clearInterval(this.#timer);
 		this.#publish("beat", ["hb", this.#options.id], { ...this.#heartbeat(), isLeaving: true });
 		this.#reports?.();
-		this.#directory.close();
+		this.directory.close();
 		for (const unsubscribe of this.#subscriptions) unsubscribe();
 	}
 
 	readonly listeners: Listeners = {
-		ownSessionChanged: (...parameters) => this.#directory.listeners.ownSessionChanged(...parameters),
-		deviceForgotten: (...parameters) => this.#directory.listeners.deviceForgotten(...parameters),
 		uplink: (session, { type }, text) => {
 			const { device } = session;
 			const isStateReport = type === "state_report";
-			if (device && isStateReport) this.#directory.onReport(device, this.#members.isSummaryNeeded);
+			if (device && isStateReport) this.directory.onReport(device, this.#members.isSummaryNeeded);
 			if (device && this.#members.needsUplinks(device))
-				this.#directory.relay(session, text.toString(), isStateReport);
+				this.directory.relay(session, text.toString(), isStateReport);
 		},
 	};
 
@@ -218,7 +217,7 @@ export class Cluster {
 
 	/** Publishes the interest before a request, as messages arrive in order. */
 	#announceInterest(): void {
-		if (!isSame(this.#interest, this.#interestNow())) this.#sendHeartbeat();
+		if (!isDeepStrictEqual(this.#interest, this.#interestNow())) this.#sendHeartbeat();
 	}
 
 	/** Collects the interest of the monitors connected here. */
@@ -239,12 +238,12 @@ export class Cluster {
 		if (beat.gateway === this.#options.id) return;
 		const wasSummaryNeeded = this.#members.isSummaryNeeded;
 		this.#members.onHeartbeat(beat);
-		if (!wasSummaryNeeded && this.#members.isSummaryNeeded) this.#directory.writeVitals();
+		if (!wasSummaryNeeded && this.#members.isSummaryNeeded) this.directory.writeVitals();
 	}
 
 	#onReports(message: string): void {
 		for (const uplink of readRelayed(message))
-			this.#directory.after(uplink.revision, () => this.#onUplink(uplink));
+			this.directory.after(uplink.revision, () => this.#onUplink(uplink));
 	}
 
 	#onUplink(uplink: RelayedUplink): void {
@@ -328,12 +327,6 @@ export class Cluster {
 			}
 		};
 	}
-}
-
-function isSame(a: Interest, b: Interest): boolean {
-	if (a.all !== b.all || a.summary !== b.summary || a.devices.length !== b.devices.length) return false;
-	const devices = new Set(a.devices);
-	return b.devices.every((id) => devices.has(id));
 }
 
 function pause(ms: number): Promise<void> {

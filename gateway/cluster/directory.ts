@@ -90,7 +90,7 @@ export class Directory {
 		this.#stopWatching();
 	}
 
-	readonly listeners: Pick<Required<Listeners>, "ownSessionChanged" | "deviceForgotten"> = {
+	readonly listeners: Listeners = {
 		ownSessionChanged: (session, reason) => {
 			const { device } = session;
 			// Labels and crashes are records that each gateway reads itself.

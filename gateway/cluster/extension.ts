@@ -29,7 +29,7 @@ export function createCluster(core: Core, bus: Bus): Cluster {
 
 export function extensionOf(cluster: Cluster): Extension {
 	return {
-		listeners: [cluster.listeners],
+		listeners: [cluster.directory.listeners, cluster.listeners],
 		channels: { cluster: () => [cluster.frame()] },
 		intercept: (message, { link }) =>
 			link instanceof MirrorLink && link.member ? cluster.execute(link.member, message) : undefined,

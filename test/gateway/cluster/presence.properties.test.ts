@@ -71,6 +71,7 @@ class Node {
 			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
 			limits: { gatewayBeatMs: beatMs, subscribeMs: 0 },
 		});
+		events.on(this.cluster.directory.listeners);
 		events.on(this.cluster.listeners);
 	}
 
