@@ -49,6 +49,7 @@ export class Subscriptions {
 
 	close(): void {
 		this.#summary?.close();
+		this.#summary = undefined;
 	}
 
 	#touch(device: Device | undefined): void {

@@ -44,12 +44,7 @@ export const mqtt: Setting<MqttSettings | undefined> = {
 			readUnquoted(environment, "MQTT_PASSWORD") &&
 			environment.MQTT_PASSWORD?.replace(/^\ufeff|[\r\n]+$/g, "");
 		if (address === undefined) {
-			rejectWithout(environment, "MQTT_URL", [
-				"MQTT_USERNAME",
-				"MQTT_PASSWORD",
-				"MQTT_CA_FILE",
-				"MQTT_DISCOVERY_PREFIX",
-			]);
+			rejectWithout(environment, "MQTT_URL", Object.keys(mqtt.variables));
 			return undefined;
 		}
 		const server = serverUrl("MQTT_URL", address, ["mqtt:", "mqtts:"]);
