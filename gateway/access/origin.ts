@@ -5,6 +5,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { isIP, isIPv4, isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
 
 /** Returns whether a proxy is trusted. The peer is hop 0, the proxy before it hop 1. */
 export type TrustProxy = (address: string, hop: number) => boolean;
@@ -84,10 +85,7 @@ export function networkOf(address: string): string {
 	if (!address.includes(":")) return address;
 	const [bare = ""] = withoutMapping(address).split("%");
 	if (!isIPv6(bare)) return bare;
-	const [head = "", tail = ""] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split("::");
-	const [first, last] = [head, tail].map((part) => part.split(":").filter(Boolean));
-	const zeros = Array(8 - (first?.length ?? 0) - (last?.length ?? 0)).fill("0");
-	return `${[...(first ?? []), ...zeros, ...(last ?? [])].slice(0, 4).join(":")}::/64`;
+	return `${ipaddr.IPv6.networkAddressFromCIDR(`${bare}/64`)}/64`;
 }
 
 /** Returns scheme and host that the client used, or this gateway's address if Host is invalid. */

@@ -6,37 +6,10 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
+import ipaddr from "ipaddr.js";
 import { RequestError } from "../problem.js";
 
 const maxRedirects = 5;
-
-/** Addresses that are not globally reachable unicast addresses, from the IANA special-purpose registries, or that embed an IPv4 address. */
-const reserved = { ipv4: new BlockList(), ipv6: new BlockList() };
-for (const [network, prefix] of [
-	["0.0.0.0", 8],
-	["10.0.0.0", 8],
-	["100.64.0.0", 10],
-	["127.0.0.0", 8],
-	["169.254.0.0", 16],
-	["172.16.0.0", 12],
-	["192.0.0.0", 24],
-	["192.0.2.0", 24],
-	["192.88.99.0", 24],
-	["192.168.0.0", 16],
-	["198.18.0.0", 15],
-	["198.51.100.0", 24],
-	["203.0.113.0", 24],
-	["224.0.0.0", 3],
-	// All but 2000::/3. In one list, ::/3 would contain all IPv4 addresses, too.
-	["::", 3],
-	["4000::", 2],
-	["8000::", 1],
-	["2001::", 23],
-	["2001:db8::", 32],
-	["2002::", 16],
-	["3fff::", 20],
-] as const)
-	reserved[familyOf(network)].addSubnet(network, prefix, familyOf(network));
 
 export interface FetchOptions {
 	readonly signal: AbortSignal;
@@ -88,21 +61,18 @@ async function get(url: URL, { signal, isAllowed }: FetchOptions): Promise<Incom
 	return response;
 }
 
-/** Whether an address is neither reserved nor in a network of this computer. */
+/** Whether an address is a global unicast one (IPv6: in 2000::/3), and in no network of this computer. */
 export function isPublic(address: string): boolean {
+	const parsed = ipaddr.parse(address);
+	const isGlobal = parsed instanceof ipaddr.IPv4 || (parsed.parts[0] ?? 0) >> 13 === 1;
 	const own = new BlockList();
 	for (const { cidr } of Object.values(networkInterfaces()).flatMap((each = []) => each)) {
 		const [network = "", prefix] = cidr?.split("/") ?? [];
-		if (isIP(network)) own.addSubnet(network, Number(prefix), familyOf(network));
+		if (isIP(network)) own.addSubnet(network, Number(prefix), isIPv6(network) ? "ipv6" : "ipv4");
 	}
-	const family = familyOf(address);
-	return [reserved[family], own].every((list) => !list.check(address, family));
+	return isGlobal && parsed.range() === "unicast" && !own.check(address, parsed.kind());
 }
 
 function notAllowed(address: string): Error {
 	return new Error(`Connections to ${address} are not allowed.`);
-}
-
-function familyOf(address: string): "ipv4" | "ipv6" {
-	return isIPv6(address) ? "ipv6" : "ipv4";
 }

@@ -37,7 +37,7 @@ describe("X-Forwarded-For", () => {
 		for (const [network, ...addresses] of [
 			["2001:db8:0:1::/64", "2001:db8:0:1:5::1", "2001:DB8::1:0:0:0:7"],
 			["2001:db8:1:2::/64", "2001:db8:1:2::1"],
-			["fe80:0:0:0::/64", "fe80::1%eth0"],
+			["fe80::/64", "fe80::1%eth0"],
 			["192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1"],
 		] as const)
 			for (const address of addresses) assert.equal(networkOf(address), network, address);
