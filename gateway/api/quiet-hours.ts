@@ -49,22 +49,22 @@ export type QuietHoursRequest = Infer<typeof quietHoursRequest>;
 export const storedQuietHours = object({
 	...quietHoursRequest.fields,
 	on: boolean(),
-	/** IANA name of the time zone of `from` and `until`: the gateway's, at its latest start. */
-	zone: string(64),
 	/** Name of the token that set them; null: set without one, such as by Home Assistant. */
 	by: either(nothing, string(64)),
 	changedAt: utcTime,
 });
 
+const zone = described(text, "IANA name of the gateway's time zone");
 const shownQuietHours = closed({
 	id: text,
 	...storedQuietHours.fields,
+	zone,
 	holdsUntil: described(nullable(dateTime), "end of the current period; null: not active now"),
 });
 export type QuietHours = InferShape<typeof shownQuietHours>;
 
 const quietHoursList = closed({
-	zone: described(text, "IANA name of the gateway's time zone"),
+	zone,
 	quietHours: array(reference({ quietHours: shownQuietHours })),
 });
 

@@ -82,8 +82,6 @@ export const schedule = object({
 	at,
 	do: checkedAction,
 	on: boolean(),
-	/** IANA name of the time zone of its local times: the gateway's, at its latest start. */
-	zone: string(64),
 	/** Name of the token that created or last changed it. */
 	by: string(64),
 	createdAt: utcTime,
@@ -95,11 +93,12 @@ export const schedule = object({
 	claim: optional(object({ dueAt: utcTime, job, gateway: string(36) })),
 });
 const { claim: _, ...shownFields } = schedule.fields;
-const shownSchedule = closed({ id: text, ...shownFields });
+const zone = described(text, "IANA name of the gateway's time zone");
+const shownSchedule = closed({ id: text, ...shownFields, zone });
 export type Schedule = InferShape<typeof shownSchedule>;
 
 const scheduleList = closed({
-	zone: described(text, "IANA name of the gateway's time zone"),
+	zone,
 	schedules: array(reference({ schedule: shownSchedule })),
 });
 export type ScheduleList = InferShape<typeof scheduleList>;

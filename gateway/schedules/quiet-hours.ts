@@ -8,7 +8,6 @@ import { setTimeout } from "node:timers/promises";
 import type { CommandOf } from "../../device/protocol/messages.js";
 import type { Infer } from "../../device/protocol/schema.js";
 import { type QuietHours, type QuietHoursRequest, storedQuietHours } from "../api/quiet-hours.js";
-import { zoneNamed } from "../api/time-zone.js";
 import { idOf } from "../digest.js";
 import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
@@ -67,8 +66,6 @@ export class QuietHoursStore {
 			name: "quiet-hours",
 			noun: "set of quiet hours",
 			schema: storedQuietHours,
-			check: (record) => void periodsOf(record, 0, 1),
-			inOwnZone: (record) => (zoneNamed(record.zone) === zone ? undefined : { ...record, zone }),
 			onChange: () => {
 				this.#index();
 				core.events.emit("quietHoursChanged");
@@ -137,7 +134,7 @@ export class QuietHoursStore {
 	async set(request: QuietHoursRequest, by: string | null): Promise<QuietHours> {
 		const id = this.#check(request);
 		const changedAt = isoTime(this.#core.now());
-		const record = { ...request, on: request.on ?? true, zone: this.#zone, by, changedAt };
+		const record = { ...request, on: request.on ?? true, by, changedAt };
 		if (await this.store.save(id, record)) return this.#describe(id, record);
 		throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 	}
@@ -195,9 +192,9 @@ export class QuietHoursStore {
 
 	#describe(id: string, record: StoredQuietHours): QuietHours {
 		const now = this.#core.now();
-		const [period] = record.on ? periodsOf(record, now, now + 1) : [];
+		const [period] = record.on ? periodsOf(record, this.#zone, now, now + 1) : [];
 		const holdsUntil = period ? isoTime(period.until) : null;
-		return { id, ...record, holdsUntil };
+		return { id, ...record, zone: this.#zone, holdsUntil };
 	}
 
 	/** Whole days since 1970 in UTC, so that all gateways send the same. */
@@ -239,7 +236,7 @@ export class QuietHoursStore {
 		if (sent?.day === day) return sent.value;
 		const { volume, brightness, onlyUrgent } = record;
 		const rest = {
-			periods: periodsOf(record, day * dayMs, day * dayMs + sentMs).map(({ from, until }) => {
+			periods: periodsOf(record, this.#zone, day * dayMs, day * dayMs + sentMs).map(({ from, until }) => {
 				return { from: from / 1000, until: until / 1000 };
 			}),
 			...(volume !== undefined && { volume }),

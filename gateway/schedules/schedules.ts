@@ -19,7 +19,6 @@ import {
 import type { Targets } from "../api/targets.js";
 import { cutText } from "../api/text.js";
 import { isDue } from "../api/time.js";
-import { zoneNamed } from "../api/time-zone.js";
 import { idOf } from "../digest.js";
 import type { ScheduleFailure } from "../events.js";
 import type { Core } from "../extension.js";
@@ -86,8 +85,6 @@ export class Schedules {
 			name: "schedules",
 			noun: "schedule",
 			schema: schedule,
-			check: ({ at, zone }) => void nextTime(at, zone, 0),
-			inOwnZone: (record) => this.#inOwnZone(record),
 			onChange: () => {
 				for (const record of this.store.all.values()) this.#dueAt(record);
 			},
@@ -97,6 +94,7 @@ export class Schedules {
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.store.open();
+		await this.#moveToZone();
 		this.#onLoaded();
 		this.#settledAt = this.#core.monotonic() + this.#limits.scheduleSettleMs;
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();
@@ -111,7 +109,7 @@ export class Schedules {
 	/** Returns schedules by due time, then completed ones, latest first. */
 	list(): readonly Schedule[] {
 		const due = ({ nextAt }: Schedule) => (nextAt === null ? Number.POSITIVE_INFINITY : Date.parse(nextAt));
-		return Array.from(this.store.all, ([id, record]) => shown(id, record)).sort(
+		return Array.from(this.store.all, ([id, record]) => this.#shown(id, record)).sort(
 			(a, b) => due(a) - due(b) || b.createdAt.localeCompare(a.createdAt),
 		);
 	}
@@ -158,7 +156,7 @@ export class Schedules {
 			throw new RequestError(409, `${maxSchedules} schedules exist, the maximum. Delete one first.`);
 		const id = randomBytes(8).toString("hex");
 		const record = this.#make(request, action, by);
-		if (await this.store.save(id, record)) return shown(id, this.store.find(id));
+		if (await this.store.save(id, record)) return this.#shown(id, this.store.find(id));
 		void this.store.drop(id);
 		throw this.store.failure("could not be written to", "It was not created");
 	}
@@ -172,7 +170,7 @@ export class Schedules {
 			const isWritten = await this.store.save(id, this.#make(request, action, by, this.store.find(id)));
 			// Another gateway was first and may have executed it.
 			if (this.store.find(id).at !== request.at) continue;
-			if (isWritten) return shown(id, this.store.find(id));
+			if (isWritten) return this.#shown(id, this.store.find(id));
 			throw this.store.failure("is active, but not yet written to", "Writing is retried every second");
 		}
 	}
@@ -210,14 +208,20 @@ export class Schedules {
 			}
 	}
 
-	/** Keeps a due time that has passed, so that it is executed or counts as missed. */
-	#inOwnZone(record: StoredSchedule): StoredSchedule | undefined {
+	/**
+	 * Moves due times to the gateway's time zone, if it has changed since. A time that has passed is kept, so that it is executed or
+	 * counts as missed.
+	 */
+	async #moveToZone(): Promise<void> {
 		const zone = this.#zone;
-		const { at, nextAt } = record;
 		const now = this.#core.now();
-		if (zoneNamed(record.zone) === zone) return undefined;
-		if (nextAt === null || Date.parse(nextAt) <= now) return { ...record, zone };
-		return { ...record, zone, nextAt: nextTime(at, zone, at.once ? 0 : now) ?? nextAt };
+		for (const [id, record] of [...this.store.all]) {
+			const { at, nextAt } = record;
+			const due = Date.parse(nextAt ?? "");
+			if (!(due > now) || nextTime(at, zone, due - 1) === nextAt) continue;
+			const moved = nextTime(at, zone, at.once ? 0 : now);
+			if (moved !== null) await this.store.save(id, { ...record, nextAt: moved });
+		}
 	}
 
 	/** Executes due schedules. */
@@ -262,7 +266,8 @@ export class Schedules {
 
 	/** Returns `#dueAt` after a clock change. The clock was set back if two earlier times are still ahead. */
 	#dueAgain(record: StoredSchedule, now: number): number {
-		const { at, zone } = record;
+		const { at } = record;
+		const zone = this.#zone;
 		const dueAt = this.#dueAt(record);
 		const next = at.weekly ? nextTime(at, zone, now) : null;
 		const second = next && nextTime(at, zone, Date.parse(next));
@@ -280,7 +285,7 @@ export class Schedules {
 		const { now, peers } = this.#core;
 		const dueAt = isoTime(due);
 		const isMissed = now() - due > missedMs;
-		const nextAt = nextTime(record.at, record.zone, isMissed ? now() - missedMs : due);
+		const nextAt = nextTime(record.at, this.#zone, isMissed ? now() - missedMs : due);
 		if (isMissed) return this.#miss(id, { ...record, nextAt }, dueAt);
 		const job = idOf(`${id} ${dueAt}`);
 		const claim = { dueAt, job, gateway: peers.id };
@@ -373,7 +378,7 @@ export class Schedules {
 		const zone = this.#zone;
 		const { createdAt = isoTime(now), claim, last = null } = previous ?? {};
 		// A schedule that is due right now stays due.
-		const isSame = previous?.on && previous.zone === zone && isDeepStrictEqual(previous.at, at);
+		const isSame = previous?.on && isDeepStrictEqual(previous.at, at);
 		const next = at.in === undefined ? nextTime(at, zone, now) : isoTime(now + at.in * 1000);
 		const nextAt = isSame && at.in === undefined ? previous.nextAt : next;
 		if (on && nextAt === null)
@@ -382,7 +387,11 @@ export class Schedules {
 				`at.once: ${at.once} is in the past or nonexistent in ${zone}. Choose a later time.`,
 			);
 		const rest = { ...(name && { name }), ...(claim && { claim }) };
-		return { at, do: action, on, zone, by, createdAt, nextAt: on ? nextAt : null, last, ...rest };
+		return { at, do: action, on, by, createdAt, nextAt: on ? nextAt : null, last, ...rest };
+	}
+
+	#shown(id: string, { claim: _, ...record }: StoredSchedule): Schedule {
+		return { id, ...record, zone: this.#zone };
 	}
 
 	#notify(id: string, { name = "" }: StoredSchedule, failure: Failure): void {
@@ -400,8 +409,4 @@ function retargeted(
 	if (!targets) return undefined;
 	if (announcement) return { announcement: { ...announcement, targets } };
 	return command && { command: { ...command, targets } };
-}
-
-function shown(id: string, { claim: _, ...record }: StoredSchedule): Schedule {
-	return { id, ...record };
 }

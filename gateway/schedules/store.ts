@@ -1,21 +1,17 @@
 /** User-defined records, in memory and persistent. Each gateway of a cluster has all of them. */
 
-import { type Infer, matches, type ObjectSchema } from "../../device/protocol/schema.js";
+import type { Infer, ObjectSchema } from "../../device/protocol/schema.js";
 import type { Core } from "../extension.js";
 import { RequestError, requireFound } from "../problem.js";
-import type { Records } from "../storage/records.js";
+import { jsonRecord, type Records } from "../storage/records.js";
 
 export interface StoreOptions<S extends ObjectSchema> {
-	readonly core: Pick<Core, "records" | "storage" | "log">;
+	readonly core: Pick<Core, "records" | "storage">;
 	/** Name of the records, and part of request paths. */
 	readonly name: string;
 	/** Noun for messages, such as "schedule". */
 	readonly noun: string;
 	readonly schema: S;
-	/** Throws if a record is unusable on this computer. */
-	readonly check: (record: Infer<S>) => void;
-	/** Returns a record whose local times are those of the gateway's present zone; undefined: they already are. */
-	readonly inOwnZone: (record: Infer<S>) => Infer<S> | undefined;
 	/** Called after each change by this or another gateway. */
 	readonly onChange?: () => void;
 }
@@ -27,17 +23,13 @@ export class Store<S extends ObjectSchema> {
 	readonly #kept = new Map<string, Infer<S>>();
 
 	constructor(options: StoreOptions<S>) {
-		const { core, name, noun, schema, check } = options;
+		const { core, name, noun, schema } = options;
 		this.#options = options;
 		this.#records = core.records<Infer<S>>({
 			name,
 			what: noun,
 			isKey: (key) => /^[0-9a-f]{16}$/.test(key),
-			parse: (value) => {
-				if (!matches(schema, value)) return undefined;
-				check(value);
-				return value;
-			},
+			...jsonRecord(schema),
 			onRecord: (id, record) => this.#set(id, record),
 		});
 	}
@@ -46,21 +38,9 @@ export class Store<S extends ObjectSchema> {
 		return this.#kept;
 	}
 
-	/**
-	 * Loads the records and moves those of an earlier time zone to the gateway's.
-	 * @throws {Error} if its records are unavailable
-	 */
+	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
-		const { core, name, inOwnZone } = this.#options;
 		await this.#records.each((id, record) => this.#kept.set(id, record));
-		const moved: Promise<boolean>[] = [];
-		for (const [id, record] of [...this.#kept]) {
-			const next = inOwnZone(record);
-			if (next) moved.push(this.save(id, next));
-		}
-		if (moved.length > 0)
-			core.log.warn({ count: moved.length }, `${name}: local times moved to the gateway's new time zone`);
-		await Promise.all(moved);
 	}
 
 	/** @throws {RequestError} 404 */

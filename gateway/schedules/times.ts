@@ -99,7 +99,8 @@ export interface Period {
  * @throws {RangeError} if this computer does not know the zone
  */
 export function periodsOf(
-	{ from, until, days, zone }: Pick<QuietHoursRequest, "from" | "until" | "days"> & { readonly zone: string },
+	{ from, until, days }: Pick<QuietHoursRequest, "from" | "until" | "days">,
+	zone: string,
 	after: number,
 	before: number,
 ): readonly Period[] {

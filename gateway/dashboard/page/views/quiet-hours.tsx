@@ -63,7 +63,6 @@ export function QuietHoursPanel({ search }: { readonly search: string }) {
 							title={placeText(asTargets(targets), (key) => nameIn(fleet, key))}
 							facts={[
 								quietText(hours),
-								zone !== value.zone && zone,
 								!on && "Off",
 								holdsUntil !== null && `Active until ${clock(Date.parse(holdsUntil) / 1000, zone)}`,
 							]}

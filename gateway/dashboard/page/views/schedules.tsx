@@ -114,7 +114,6 @@ function Schedules({ list: { zone, schedules }, edited, onEdit, onChange }: Sche
 							title={name ?? (at.in === undefined ? text : time)}
 							facts={[
 								at.in === undefined || name ? time : !chimes && text,
-								schedule.zone !== zone && schedule.zone,
 								placeText(targets, (key) => nameIn(fleet, key)),
 								dueText(schedule, now),
 							]}
