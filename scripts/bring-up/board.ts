@@ -25,13 +25,13 @@ interface BoardOptions {
 const silent =
 	"The bring-up program does not respond on the serial port. Press the reset button. If it still does not respond, hold BOOT, press and release RESET, release BOOT, and start again without keep";
 
-/** Timeout, longer than Wi-Fi with a wrong password or a TLS handshake. */
+/** Timeout of a request, and of the start of the program. */
 const requestTimeoutMs = 30_000;
 const retryMs = 2_000;
 
 export class BringUpBoard {
 	readonly #options: BoardOptions;
-	/** Events: `start`, `answer` with the id of its request, and `end`. */
+	/** Events: `answer` with the id of its request, and `end`. */
 	readonly #events = new EventEmitter();
 	/** Reason why the connection ended. */
 	#end: string | undefined;
@@ -46,18 +46,13 @@ export class BringUpBoard {
 		const at = line.indexOf(`${answerMark}{`);
 		const message = at < 0 ? undefined : parsed(line.slice(at + answerMark.length));
 		if (!isRecord(message)) return this.#options.onLog(line);
-		this.#events.emit(message.ready === true ? "start" : `answer ${message.id}`, message);
+		this.#events.emit(`answer ${message.id}`, message);
 	}
 
 	/** Fails pending requests after the serial port was closed. */
 	end(reason: string): void {
 		this.#end = reason;
 		this.#events.emit("end");
-	}
-
-	/** Waits for the next start of the program. @throws Error after 30 s */
-	async nextStart(): Promise<void> {
-		await this.#next("start", requestTimeoutMs, silent);
 	}
 
 	/** Polls until the program responds, since requests before its start are lost. @throws Error */
@@ -83,33 +78,26 @@ export class BringUpBoard {
 		);
 	}
 
+	/** @throws Error with the failure of the device, after a timeout or the end of the serial port */
 	async #send(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
+		if (this.#end !== undefined) throw new Error(this.#end);
 		this.#lastId += 1;
 		const id = this.#lastId;
-		const late = `No response to "${request}" within ${limitMs / 1000} s. Press the reset button and repeat the step`;
-		const answered = this.#next(`answer ${id}`, limitMs, late);
-		this.#options.line.write(JSON.stringify({ id, request, ask }));
-		const { error, answer } = await answered;
-		if (typeof error === "string") throw new Error(error);
-		return answer;
-	}
-
-	/** Waits for an event. @param late message for a timeout @throws Error after a timeout or the end of the serial port */
-	async #next(event: string, limitMs: number, late: string): Promise<Readonly<Record<string, unknown>>> {
-		if (this.#end !== undefined) throw new Error(this.#end);
 		const over = new AbortController();
 		const stop = () => over.abort();
 		const timer = setTimeout(stop, limitMs);
 		this.#events.once("end", stop);
-		try {
-			const [message] = await once(this.#events, event, { signal: over.signal });
-			return message;
-		} catch {
+		const answered = once(this.#events, `answer ${id}`, { signal: over.signal }).catch(() => {
+			const late = `No response to "${request}" within ${limitMs / 1000} s. Press the reset button and repeat the step`;
 			throw new Error(this.#end ?? late);
-		} finally {
+		});
+		this.#options.line.write(JSON.stringify({ id, request, ask }));
+		const [{ error, answer }] = await answered.finally(() => {
 			clearTimeout(timer);
 			this.#events.off("end", stop);
-		}
+		});
+		if (typeof error === "string") throw new Error(error);
+		return answer;
 	}
 }
 

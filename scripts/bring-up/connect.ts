@@ -14,7 +14,7 @@ import { packageVersion } from "../command-line/project.js";
 import { findQemu, startQemu } from "../qemu/tools.js";
 import type { BringUpArguments } from "./arguments.js";
 import type { SerialLine } from "./board.js";
-import { bringUpManifest, outputFolder, type Target } from "./targets.js";
+import { bringUpManifest, outputFolder } from "./targets.js";
 
 export interface Connection extends SerialLine {
 	close(): void;
@@ -27,36 +27,34 @@ interface ConnectOptions {
 }
 
 /** Builds and flashes the program, unless it is kept. @throws Error with all missing prerequisites */
-export function connect(request: BringUpArguments, options: ConnectOptions): Promise<Connection> {
-	return isInQemu(request.target.host) ? openQemu(request, options) : openBoard(request, options);
-}
-
-async function openBoard(request: BringUpArguments, { onLine }: ConnectOptions): Promise<Connection> {
-	const { target, isKept } = request;
+export async function connect(
+	{ target, isKept, port, isAnyVersion = false }: BringUpArguments,
+	{ onLine, onEnd }: ConnectOptions,
+): Promise<Connection> {
+	const { host, model } = target;
+	const isEmulated = isInQemu(host);
 	const problems = new Problems();
-	const sdk = isKept ? undefined : needBoardTools(problems, request);
-	const found = problems.need(findPort(thisMachine(), request.port ?? process.env.UPLOAD_PORT));
+	const sdk = isKept ? undefined : needBoardTools(problems, { isAnyVersion });
+	const machine = thisMachine();
+	const found = problems.need(
+		isEmulated ? findQemu(machine) : findPort(machine, port ?? process.env.UPLOAD_PORT),
+	);
 	if (problems.areFound || !found) throw problems.asError();
-	const { what: port } = found;
-	if (sdk) {
-		console.log(`Building the bring-up program for ${target.model}. The first build takes several minutes.`);
-		const onBuilt = () => console.log(`Writing it to the board at ${port}.`);
-		await flashBoard({ ...build(target), sdk, port, settings: undefined, onBuilt });
+	if (sdk) console.log(`Building the bring-up program for ${model}. The first build takes several minutes.`);
+	if (isEmulated) {
+		if (sdk) await buildBoard({ ...program, sdk, model, host });
+		return openQemu(found.what, host, { onLine, onEnd });
 	}
-	return SerialPort.open({ path: port, onLine });
+	const onBuilt = () => console.log(`Writing it to the board at ${found.what}.`);
+	if (sdk) await flashBoard({ ...program, sdk, model, port: found.what, settings: undefined, onBuilt });
+	return SerialPort.open({ path: found.what, onLine });
 }
 
-async function openQemu(request: BringUpArguments, { onLine, onEnd }: ConnectOptions): Promise<Connection> {
-	const { target, isKept } = request;
-	const problems = new Problems();
-	const sdk = isKept ? undefined : needBoardTools(problems, request);
-	const found = problems.need(findQemu(thisMachine()));
-	if (problems.areFound || !found) throw problems.asError();
-	if (sdk) await buildBoard({ ...build(target), sdk, host: target.host });
-	const flashFile = join(outputFolder, "flash.bin");
+function openQemu(qemu: string, host: string, { onLine, onEnd }: ConnectOptions): Connection {
 	mkdirSync(outputFolder, { recursive: true });
-	writeFileSync(flashFile, makeFlashImage(binFolder(outputFolder, target.host), settingsPartition({})));
-	const { child, stdin, stdout, board } = startQemu({ qemu: found.what, folder: outputFolder });
+	const flash = makeFlashImage(binFolder(outputFolder, host), settingsPartition({}));
+	writeFileSync(join(outputFolder, "flash.bin"), flash);
+	const { child, stdin, stdout, board } = startQemu({ qemu, folder: outputFolder });
 	// QEMU would stop if its messages filled the pipe.
 	board.resume();
 	createInterface(stdout).on("line", onLine);
@@ -65,12 +63,4 @@ async function openQemu(request: BringUpArguments, { onLine, onEnd }: ConnectOpt
 	return { write: (line) => void stdin.write(`${line}\n`), close: () => child.kill() };
 }
 
-function build({ model }: Target) {
-	return {
-		model,
-		manifest: bringUpManifest,
-		version: packageVersion(),
-		releaseKeys: "",
-		outputFolder,
-	};
-}
+const program = { manifest: bringUpManifest, version: packageVersion(), releaseKeys: "", outputFolder };

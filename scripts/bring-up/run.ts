@@ -9,9 +9,7 @@ import { checkChip } from "./steps/chip.js";
 import { checkCodec } from "./steps/codec.js";
 import { checkMotor } from "./steps/haptics.js";
 import { checkLight } from "./steps/light.js";
-import { checkNetwork } from "./steps/network.js";
 import { checkRing } from "./steps/ring.js";
-import { checkSettings } from "./steps/settings.js";
 import { checkSound } from "./steps/sound.js";
 import { checkTouch } from "./steps/touch.js";
 
@@ -24,8 +22,6 @@ export const steps: readonly Step[] = [
 	{ name: "haptics", title: "Haptic motor", part: "haptics", run: checkMotor },
 	{ name: "light", title: "Ambient light sensor", part: "ambientLight", run: checkLight },
 	{ name: "touch", title: "Touch pad", part: "touch", run: checkTouch },
-	{ name: "network", title: "Wi-Fi, gateway and time", run: checkNetwork },
-	{ name: "settings", title: "Settings in flash, and a restart", run: checkSettings },
 ];
 
 /**

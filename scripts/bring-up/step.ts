@@ -10,7 +10,7 @@ export interface Person {
 	print(text: string): void;
 	choose<const C extends readonly string[]>(question: string, choices: C): Promise<C[number]>;
 	/** @returns the trimmed input; may be empty */
-	prompt(question: string, options?: { readonly isSecret: boolean }): Promise<string>;
+	prompt(question: string): Promise<string>;
 	/**
 	 * Shows readings until one has a result or the person presses Enter.
 	 * @returns the result; undefined after Enter
@@ -34,7 +34,7 @@ export interface AllPins extends BoardPins {
 }
 
 export interface Context {
-	readonly board: Pick<BringUpBoard, "request" | "nextStart">;
+	readonly board: Pick<BringUpBoard, "request">;
 	readonly person: Person;
 	readonly target: Target;
 	/** Pins of pins.ts. */

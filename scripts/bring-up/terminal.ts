@@ -1,23 +1,15 @@
 /** Terminal interaction: questions are answered with a number or the beginning of a word. */
 
-import { createInterface, type Interface } from "node:readline/promises";
-import { Writable } from "node:stream";
+import { createInterface } from "node:readline/promises";
 import { printableLines } from "../../gateway/telemetry/printable.js";
 import type { Person, Reading } from "./step.js";
 
 export class Terminal implements Person {
-	readonly #readline: Interface;
-	#isHidden = false;
-
-	constructor() {
-		const output = new Writable({
-			write: (chunk: Buffer, _encoding, done) => {
-				if (!this.#isHidden) process.stdout.write(chunk);
-				done();
-			},
-		});
-		this.#readline = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
-	}
+	readonly #readline = createInterface({
+		input: process.stdin,
+		output: process.stdout,
+		terminal: process.stdin.isTTY,
+	});
 
 	print(text: string): void {
 		console.log(printableLines(text));
@@ -26,12 +18,12 @@ export class Terminal implements Person {
 	async choose<const C extends readonly string[]>(question: string, choices: C): Promise<C[number]> {
 		const list = choices.map((choice, index) => `${index + 1} ${choice}`).join(", ");
 		for (;;) {
-			const typed = (await this.#readline.question(`${question} [${list}] `)).trim().toLowerCase();
+			const typed = (await this.prompt(`${question} [${list}]`)).toLowerCase();
 			// Enter selects the first choice.
 			const chosen = choices.find(
 				(choice, index) =>
 					typed === String(index + 1) ||
-					(index === 0 ? typed === "" : false) ||
+					(typed === "" && index === 0) ||
 					(typed !== "" && choice.startsWith(typed)),
 			);
 			if (chosen !== undefined) return chosen;
@@ -39,18 +31,8 @@ export class Terminal implements Person {
 		}
 	}
 
-	async prompt(
-		question: string,
-		{ isSecret }: { readonly isSecret: boolean } = { isSecret: false },
-	): Promise<string> {
-		process.stdout.write(`${question} `);
-		this.#isHidden = isSecret;
-		try {
-			return (await this.#readline.question("")).trim();
-		} finally {
-			this.#isHidden = false;
-			if (isSecret) console.log();
-		}
+	async prompt(question: string): Promise<string> {
+		return (await this.#readline.question(`${question} `)).trim();
 	}
 
 	async watch<T>(question: string, read: () => Promise<Reading<T>>): Promise<T | undefined> {

@@ -15,8 +15,8 @@
 #include "freertos/FreeRTOS.h"
 #include "freertos/task.h"
 
-/** Enough for a request with a 3 KB certificate in base64. */
-#define LINE_BYTES 5120
+/** Twice a request with the colors of 64 LEDs. */
+#define LINE_BYTES 2048
 
 /** Reads without blocking; discards lines that are too long. @returns a complete line, "" if there is none yet */
 const char *bring_up_line(void)
@@ -47,7 +47,7 @@ uint32_t bring_up_revision(void)
 	return info.revision;
 }
 
-/** @returns "name,type,subtype,offset,size"; "" after the last one */
+/** @returns "name,offset,size"; "" after the last one */
 const char *bring_up_partition(uint32_t index)
 {
 	static char text[64];
@@ -57,8 +57,8 @@ const char *bring_up_partition(uint32_t index)
 	if (!each)
 		return "";
 	const esp_partition_t *partition = esp_partition_get(each);
-	snprintf(text, sizeof(text), "%s,%d,%d,%lu,%lu", partition->label, partition->type, partition->subtype,
-		(unsigned long)partition->address, (unsigned long)partition->size);
+	snprintf(text, sizeof(text), "%s,%lu,%lu", partition->label, (unsigned long)partition->address,
+		(unsigned long)partition->size);
 	esp_partition_iterator_release(each);
 	return text;
 }

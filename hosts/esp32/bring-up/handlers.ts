@@ -1,10 +1,8 @@
 /** Request handlers of the bring-up program. Each opens its peripherals for that request only, so that requests can be repeated. */
 
-import { queryTime, reachGateway, resolveName, Station } from "bring-up/network";
 import { pause } from "bring-up/pause";
 import type { Answer, Probes, RequestName, RequestParams } from "bring-up/requests";
 import { measureClocks, playTone } from "bring-up/speaker";
-import Timer from "timer";
 import type { Host, System } from "../../../device/host.js";
 
 export type Handlers = {
@@ -21,20 +19,11 @@ export interface HandlersOptions {
 const firstValueMs = 100;
 /** Long enough to feel the motor. */
 const motorMs = 1000;
-/** Delay in which the answer leaves the chip. */
-const restartDelayMs = 200;
 /** Counts 20,480 edges of the fastest clock, 4.1 MHz; the counter has 15 bits. */
 const countMs = 5;
 
 export function createHandlers({ device, system, probes }: HandlersOptions): Handlers {
-	const { peripheral, network, storage } = device;
-	const store = new storage.settings({});
-	let station: Station | undefined;
-	/** Starts the driver on first use. */
-	const wifi = () => {
-		station ??= new Station(network);
-		return station;
-	};
+	const { peripheral } = device;
 	return {
 		about: () => ({
 			model: device.model,
@@ -91,26 +80,5 @@ export function createHandlers({ device, system, probes }: HandlersOptions): Han
 			return { ...(level !== undefined && { light: level }), ...(count && { touch: count }) };
 		},
 		analog: ({ pins }) => ({ values: pins.map((pin) => probes.readAnalog(pin)) }),
-		wifi_scan: () => wifi().scan(),
-		wifi_join: (ask) => wifi().join(ask),
-		resolve: ({ host }) => resolveName(network, host),
-		gateway: (ask) => reachGateway(device, system.macAddress, ask),
-		time: ({ server }) => queryTime(network, server),
-		setting_write: ({ key, value }) => {
-			store.write(key, value);
-			return {};
-		},
-		setting_read: ({ key }) => {
-			const value = store.read(key);
-			return value === undefined ? {} : { value };
-		},
-		setting_delete: ({ key }) => {
-			store.delete(key);
-			return {};
-		},
-		restart: () => {
-			Timer.set(() => system.restart(), restartDelayMs);
-			return {};
-		},
 	};
 }

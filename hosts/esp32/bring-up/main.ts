@@ -1,6 +1,6 @@
 /**
  * Bring-up program. Answers requests from a computer on the serial port through the firmware's drivers and by measuring any pin.
- * Requires neither settings nor a network.
+ * Requires no settings.
  */
 
 import { createHandlers, type Handlers } from "bring-up/handlers";
@@ -25,7 +25,6 @@ export default function main(): void {
 		for (let line = probes.readLine(); line !== undefined; line = probes.readLine())
 			void receive(line, handlers, print);
 	}, pollMs);
-	print({ ready: true });
 }
 
 async function receive(line: string, handlers: Handlers, print: (answer: object) => void): Promise<void> {

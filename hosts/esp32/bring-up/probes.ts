@@ -12,15 +12,9 @@ export function createProbes(): Probes {
 		partitions: () => {
 			const found: ReturnType<Probes["partitions"]>[number][] = [];
 			for (let index = 0; ; index += 1) {
-				const [name, type, subtype, offset, size] = ffi.bring_up_partition(index).split(",");
+				const [name, offset, size] = ffi.bring_up_partition(index).split(",");
 				if (!name) return found;
-				found.push({
-					name,
-					type: Number(type),
-					subtype: Number(subtype),
-					offset: Number(offset),
-					size: Number(size),
-				});
+				found.push({ name, offset: Number(offset), size: Number(size) });
 			}
 		},
 		readLine: () => ffi.bring_up_line() || undefined,

@@ -3,17 +3,7 @@
  * types and checks of both sides derive from this table.
  */
 
-import {
-	float,
-	type Infer,
-	integer,
-	list,
-	object,
-	oneOf,
-	optional,
-	type Schema,
-	string,
-} from "protocol/schema";
+import { type Infer, integer, list, object, oneOf, optional, type Schema, string } from "protocol/schema";
 
 /** Prefix of an answer; all other lines of the device are log output. */
 export const answerMark = "@";
@@ -25,15 +15,6 @@ const byte = integer(0, 255);
 const percent = integer(0, 100);
 const text = string(256);
 const empty = object({});
-
-const partition = object({
-	name: text,
-	/** esp_partition_type_t and esp_partition_subtype_t. */
-	type: byte,
-	subtype: byte,
-	offset: uint32,
-	size: uint32,
-});
 
 function request<const A extends Schema, const B extends Schema>(ask: A, answer: B) {
 	return Object.freeze({ ask, answer });
@@ -53,7 +34,7 @@ export const requests = Object.freeze({
 			mac_address: text,
 			idf_version: text,
 			reset_reason: text,
-			partitions: list(partition, 32),
+			partitions: list(object({ name: text, offset: uint32, size: uint32 }), 32),
 		}),
 	),
 	/** Probes addresses on two pins, with the chip's pull-ups. */
@@ -83,24 +64,6 @@ export const requests = Object.freeze({
 	sensors: request(empty, object({ light: optional(integer(0, 4095)), touch: optional(uint32) })),
 	/** Reads pins of ADC1 as 12-bit values. */
 	analog: request(object({ pins: list(pin, 10) }), object({ values: list(integer(0, 4095), 10) })),
-	wifi_scan: request(
-		empty,
-		object({
-			networks: list(object({ ssid: text, rssi: integer(-128, 0) }), 32),
-			problem: optional(text),
-		}),
-	),
-	wifi_join: request(object({ ssid: string(32), password: string(63) }), object({ address: text })),
-	resolve: request(object({ host: text }), object({ address: text })),
-	gateway: request(object({ url: text, token: string(256), ca: optional(string(4352)) }), empty),
-	/** Queries a time server. `seconds` since 1970 is absent if it does not answer. */
-	time: request(object({ server: optional(text) }), object({ seconds: optional(float(0, 1e12)) })),
-	/** Writes a key of at most 15 characters to the NVS namespace of the firmware's settings. */
-	setting_write: request(object({ key: string(15), value: string(256) }), empty),
-	setting_read: request(object({ key: string(15) }), object({ value: optional(string(256)) })),
-	setting_delete: request(object({ key: string(15) }), empty),
-	/** Restarts after the answer. */
-	restart: request(empty, empty),
 });
 
 export type RequestName = keyof typeof requests;

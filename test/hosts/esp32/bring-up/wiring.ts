@@ -133,7 +133,6 @@ export class WiredBoard {
 		const { codec } = this.wiring;
 		const { data, clock } = this.#pins.codec;
 		board.codec.isAnswering = codec?.data === data && codec.clock === clock && codec.address === 0x18;
-		board.accessPoints = [{ ssid: "home", rssi: -50, password: "long enough" }];
 		board.listen({
 			onSound: (sound) => {
 				this.hasSounded ||= sound !== undefined && this.wiring.hasSpeaker && board.gain > 0;
@@ -176,12 +175,9 @@ const readsUntilEnter = 4;
 export class SimulatedPerson implements Person {
 	readonly told: string[] = [];
 	readonly #wired: WiredBoard;
-	readonly #typed: Readonly<Record<string, string>>;
 
-	/** @param typed replies by prefix of their prompt */
-	constructor(wired: WiredBoard, typed: Readonly<Record<string, string>> = {}) {
+	constructor(wired: WiredBoard) {
 		this.#wired = wired;
-		this.#typed = typed;
 	}
 
 	print(text: string): void {
@@ -195,11 +191,8 @@ export class SimulatedPerson implements Person {
 		return chosen;
 	}
 
-	async prompt(question: string): Promise<string> {
-		if (question.includes("How many"))
-			return String(Math.min(this.#wired.pixels.length, this.#wired.wiring.ring.count));
-		const known = Object.keys(this.#typed).find((prompt) => question.startsWith(prompt));
-		return known === undefined ? "" : (this.#typed[known] ?? "");
+	async prompt(): Promise<string> {
+		return String(Math.min(this.#wired.pixels.length, this.#wired.wiring.ring.count));
 	}
 
 	async watch<T>(question: string, read: () => Promise<Reading<T>>): Promise<T | undefined> {

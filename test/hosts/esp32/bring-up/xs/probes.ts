@@ -11,7 +11,7 @@ export function createProbes(): Probes {
 		revision: 2,
 		partitions: () => {
 			const found: [string, number, number][] = JSON.parse(String(channel.call("partitions", [])));
-			return found.map(([name, offset, size]) => ({ name, type: 0, subtype: 0, offset, size }));
+			return found.map(([name, offset, size]) => ({ name, offset, size }));
 		},
 		readLine: () => lines.shift(),
 		probe: (data, clock, address) => number("probe", data, clock, address),
