@@ -6,7 +6,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { chimePath } from "../../scripts/assets/chimes.js";
 import { skip } from "../support/chromium.js";
 import { runDemo } from "../support/demo.js";
 import { eventually, waitUntil } from "../support/eventually.js";
@@ -50,7 +49,7 @@ interface Played {
 
 /** Samples of the WAV resource in the firmware. */
 function chimeSamples(name: string): readonly number[] {
-	const bytes = readFileSync(chimePath(name)).subarray(44);
+	const bytes = readFileSync(`device/chimes/${name}.wav`).subarray(44);
 	return Array.from({ length: bytes.length / 2 }, (_, index) => bytes.readInt16LE(index * 2) / 32_768);
 }
 

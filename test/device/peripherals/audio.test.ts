@@ -11,7 +11,6 @@ import {
 } from "../../../hosts/virtual/node/boot/factory-flash.js";
 import { Flash } from "../../../hosts/virtual/node/boot/flash.js";
 import { flashBytes } from "../../../hosts/virtual/node/boot/partitions.js";
-import { chimePath, makeChime } from "../../../scripts/assets/chimes.js";
 import { assertSameBytes } from "../../support/bytes.js";
 import { powerOnInVirtualTime } from "../../support/virtual-time.js";
 
@@ -22,7 +21,7 @@ const codecGain = (board: Board) => board.codec.registers[0x32];
 const longestChimeBytes = 5 * 4092;
 
 /** Samples of a chime's WAV file. */
-const samplesOf = (chime: string) => readFileSync(chimePath(chime)).subarray(44);
+const samplesOf = (chime: string) => readFileSync(`device/chimes/${chime}.wav`).subarray(44);
 /** Duration of a chime: 16 samples of 2 bytes a millisecond. */
 const msOf = (chime: string) => Math.ceil(samplesOf(chime).length / 32);
 
@@ -132,12 +131,8 @@ test("sets the codec up within 5 s after it responds again", async (t) => {
 	assert.equal(codecGain(device.board), 0xbf - 20);
 });
 
-test("has the chimes that the script generates, which fit the output", () => {
+test("has chimes that fit the output and start and end without a click", () => {
 	for (const chime of chimes) {
-		assert.ok(
-			readFileSync(chimePath(chime)).equals(makeChime(chime)),
-			`run scripts/assets/chimes.ts for ${chime}`,
-		);
 		assert.ok(samplesOf(chime).length <= longestChimeBytes, `${chime} has ${samplesOf(chime).length} bytes`);
 		assert.equal(samplesOf(chime).readInt16LE(0), 0, "no click at the start");
 		assert.ok(Math.abs(samplesOf(chime).readInt16LE(samplesOf(chime).length - 2)) < 100, "nor at the end");
