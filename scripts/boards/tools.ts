@@ -1,4 +1,4 @@
-/** Finds the build tools for boards and QEMU, and the serial port of a board. */
+/** Finds the build tools for boards, QEMU and the simulator, and the serial port of a board. */
 
 import {
 	type Found,
@@ -115,12 +115,17 @@ export function findPort(machine: Machine, path?: string): Found | ToolProblem {
 	};
 }
 
-/** Finds all build tools for boards and QEMU. @param problems collects missing and invalid tools */
-export function needBoardTools(problems: Problems, options: FindOptions): ModdableSdk | undefined {
+/** Finds all build tools for the simulator. @param problems collects missing and invalid tools */
+export function needSdk(problems: Problems, options: FindOptions): ModdableSdk | undefined {
 	const machine = thisMachine();
 	problems.need(findProject(machine));
 	problems.need(findTypeScript(machine));
-	const sdk = problems.need(findSdk(machine, options));
-	problems.need(findIdf(machine, options));
+	return problems.need(findSdk(machine, options));
+}
+
+/** Finds all build tools for boards and QEMU. @param problems collects missing and invalid tools */
+export function needBoardTools(problems: Problems, options: FindOptions): ModdableSdk | undefined {
+	const sdk = needSdk(problems, options);
+	problems.need(findIdf(thisMachine(), options));
 	return sdk;
 }

@@ -10,7 +10,7 @@ import {
 	quoted,
 	type ToolProblem,
 } from "../command-line/machine.js";
-import { findApp, findProject, findSdk, findTypeScript } from "../moddable/sdk.js";
+import { findProject, findSdk, findSimulator, findTypeScript } from "../moddable/sdk.js";
 import { activateIdf } from "../moddable/versions.js";
 import { findQemu } from "../qemu/tools.js";
 import { findWindow } from "../simulator/app.js";
@@ -128,7 +128,7 @@ async function checkGateway(machine: Machine): Promise<Finding> {
 function checkSimulator(machine: Machine): Finding {
 	const sdk = findSdk(machine, { isAnyVersion: true });
 	if (isProblem(sdk)) return { problem: "Part of the Moddable SDK.", fix: "fix the Moddable SDK first." };
-	return findApp(sdk, "mcsim", machine);
+	return findSimulator(sdk, machine);
 }
 
 function checkSoundHeaders({ platform, exists }: Machine): Finding {

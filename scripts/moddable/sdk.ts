@@ -86,14 +86,10 @@ export function findSdk(
 	return { folder, desktop, tools, environment, what: `${version}, ${folder}` };
 }
 
-/** @returns path of a GUI program of the SDK */
-export function findApp(
-	sdk: Pick<ModdableSdk, "folder" | "desktop" | "tools">,
-	name: "mcsim" | "xsbug",
-	machine: Machine,
-): Found | ToolProblem {
+/** @returns path of the simulator */
+export function findSimulator(sdk: ModdableSdk, machine: Machine): Found | ToolProblem {
 	const endings = { lin: "", mac: ".app", win: ".exe" };
-	const app = pathsOf(machine).join(sdk.tools, `${name}${endings[sdk.desktop]}`);
+	const app = pathsOf(machine).join(sdk.tools, `mcsim${endings[sdk.desktop]}`);
 	return machine.exists(app) ? { what: app } : { problem: `${app} not found.`, fix: makeTools(sdk) };
 }
 

@@ -49,7 +49,6 @@ export interface SimulatorOptions {
 	readonly configFolder: string;
 	/** Settings merged into the stored ones. */
 	readonly settings: DeviceSettings;
-	readonly environment?: NodeJS.ProcessEnv;
 	/** Called with each line of trace output. */
 	readonly onTrace: (line: string) => void;
 }
@@ -66,20 +65,20 @@ export function findWindow({ platform, environment }: Machine): Found | ToolProb
 }
 
 /** Starts mcsim with the panels and the app. The caller ends the process. */
-export function startSimulator(options: SimulatorOptions): ChildProcess {
-	const { sdk, model, app, configFolder, settings, onTrace } = options;
+export function startSimulator({
+	sdk,
+	model,
+	app,
+	configFolder,
+	settings,
+	onTrace,
+}: SimulatorOptions): ChildProcess {
 	const kept = keptFolder(sdk.desktop, configFolder);
 	writeSettings(join(kept, `${model.toLowerCase()}.json`), settings);
 	if (sdk.desktop === "lin") arrangeWindow(configFolder);
-	const environment = {
-		...sdk.environment,
-		XDG_CONFIG_HOME: configFolder,
-		NO_AT_BRIDGE: "1",
-		...options.environment,
-	};
 	const [program, ...flags] = simulatorProgram(sdk);
 	const child = spawn(program, [...flags, panels, app], {
-		env: environment,
+		env: { ...sdk.environment, XDG_CONFIG_HOME: configFolder, NO_AT_BRIDGE: "1" },
 		stdio: ["ignore", "pipe", "pipe"],
 	});
 	let rest = "";

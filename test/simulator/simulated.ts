@@ -60,14 +60,14 @@ export class SimulatedDevice {
 		const screen = await Screen.open();
 		const device = new SimulatedDevice(folder, model, screen);
 		const { DBUS_SESSION_BUS_ADDRESS: _, WAYLAND_DISPLAY: __, ...environment } = sdk.environment;
+		// No debugger listens on the discard port.
+		const own = { DISPLAY: screen.display, HOME: home, GSETTINGS_BACKEND: "memory", XSBUG_PORT: "9" };
 		const simulator = startSimulator({
-			sdk: { ...sdk, environment },
+			sdk: { ...sdk, environment: { ...environment, ...own } },
 			model,
 			app,
 			configFolder: folder,
 			settings: { ssid: "Simulated", token: testToken, ...settings },
-			// No debugger listens on the discard port.
-			environment: { DISPLAY: screen.display, HOME: home, GSETTINGS_BACKEND: "memory", XSBUG_PORT: "9" },
 			onTrace: (line) => device.trace.push(line),
 		});
 		t.after(async () => {
