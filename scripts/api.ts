@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { asyncApiDocument } from "./api/asyncapi.js";
 import { openApiDocument } from "./api/openapi.js";
 import { settingsDocument } from "./api/settings-table.js";
-import { requireNoArguments, runCommand } from "./command-line/command.js";
+import { runCommand } from "./command-line/command.js";
 
 const usage = `Usage: npm run api
 
@@ -15,8 +15,8 @@ gateway/api/, and the settings table in gateway/README.md.`;
 await runCommand({
 	name: "api",
 	usage,
-	run: (words) => {
-		requireNoArguments(words);
+	options: {},
+	run: () => {
 		for (const { file, text } of [asyncApiDocument(), openApiDocument(), settingsDocument()]) {
 			writeFileSync(file, text);
 			console.log(`Wrote ${fileURLToPath(file)}.`);

@@ -2,7 +2,6 @@
 
 import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
-import { parseArgs } from "node:util";
 import {
 	type ArchiveFile,
 	ArchiveReader,
@@ -13,7 +12,7 @@ import {
 } from "../gateway/backup/archive.js";
 import { openDraft } from "../gateway/storage/atomic-file.js";
 import { encrypt, keyOf, makeScrypt, readPassphrase } from "./backup/secrets.js";
-import { onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
+import { type Arguments, onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
 const usage = `Usage: npm run backup -- file.tar.gz [--releases] [--passphrase-file file]
@@ -34,10 +33,9 @@ const options = {
 	gateway: gatewayOption,
 } as const;
 
-await runCommand({ name: "backup", usage, options: Object.keys(options), run });
+await runCommand({ name: "backup", usage, options, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+async function run({ values, positionals }: Arguments<typeof options>): Promise<void> {
 	const path = onlyArgument(positionals, "Specify one file, such as backup.tar.gz.");
 	if (existsSync(path)) throw new UsageError(`${path} already exists. Specify another file.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);

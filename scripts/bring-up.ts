@@ -3,19 +3,19 @@
 import { writeFileSync } from "node:fs";
 import { messageOf } from "../device/message-of.js";
 import { isInQemu } from "./boards/build.js";
-import { options, readArguments, usage } from "./bring-up/arguments.js";
+import { known, readArguments, usage } from "./bring-up/arguments.js";
 import { BringUpBoard } from "./bring-up/board.js";
 import { type Connection, connect } from "./bring-up/connect.js";
 import { changes, fileName, type StepResult, table } from "./bring-up/report.js";
 import { runSteps } from "./bring-up/run.js";
 import { readPins } from "./bring-up/targets.js";
 import { Terminal } from "./bring-up/terminal.js";
-import { runCommand } from "./command-line/command.js";
+import { runWords } from "./command-line/command.js";
 
 /** Number of log lines shown if the board does not respond. */
 const shownLines = 10;
 
-await runCommand({ name: "bring-up", usage, options, run });
+await runWords({ name: "bring-up", usage, known, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const request = readArguments(words);

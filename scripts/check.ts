@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkBudget, measureFolders } from "./check/budget.js";
 import { findFragments } from "./check/comments.js";
-import { requireNoArguments, runCommand } from "./command-line/command.js";
+import { type Arguments, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 import { runSteps, type Step } from "./command-line/steps.js";
 
@@ -14,11 +14,11 @@ Checks lint and format, the types of each folder with a tsconfig.json, comments 
 the lines of code of each folder in "budget" of package.json. Exceeding the budget is a warning; with CI=true, exceeding it by
 2 % is an error. Reports all failures. With --types, it checks types only.`;
 
-await runCommand({ name: "check", usage, run });
+const options = { types: { type: "boolean" } } as const;
 
-async function run(words: readonly string[]): Promise<void> {
-	const isTypesOnly = words[0] === "--types";
-	requireNoArguments(words.slice(isTypesOnly ? 1 : 0));
+await runCommand({ name: "check", usage, options, run });
+
+async function run({ values: { types: isTypesOnly } }: Arguments<typeof options>): Promise<void> {
 	const hasColors = process.stdout.isTTY === true;
 	const tool = (name: string) => join(projectFolder, "node_modules/.bin", name);
 	const lint: Step = {

@@ -1,7 +1,6 @@
 /** `npm run demo`: runs a gateway and a virtual device of each model, whose boards can be operated from the dashboard. */
 
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { type Model, models } from "../device/protocol/schema.js";
 import { createDashboard } from "../gateway/dashboard/extension.js";
 import type { CreateExtension } from "../gateway/extension.js";
@@ -14,7 +13,7 @@ import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
-import { runCommand } from "./command-line/command.js";
+import { type Arguments, runCommand } from "./command-line/command.js";
 import { modelNames } from "./command-line/device-settings.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { DemoReleases } from "./demo/releases.js";
@@ -43,10 +42,9 @@ const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntr
 
 const options = { qemu: { type: "string" } } as const;
 
-await runCommand({ name: "demo", usage, options: Object.keys(options), run });
+await runCommand({ name: "demo", usage, options, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { qemu } = parseArgs({ args: [...words], options }).values;
+async function run({ values: { qemu } }: Arguments<typeof options>): Promise<void> {
 	const environment = withVoice({ ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" });
 	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];

@@ -6,7 +6,6 @@
 import { watch as watchFolder } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 import { messageOf } from "../device/message-of.js";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import type { Model } from "../device/protocol/schema.js";
@@ -18,7 +17,7 @@ import { Identity } from "../hosts/virtual/node/identity.js";
 import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { type Arguments, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
@@ -42,10 +41,9 @@ const options = {
 	watch: { type: "boolean", default: false },
 } as const;
 
-await runCommand({ name: "device", usage, options: Object.keys(options), run });
+await runCommand({ name: "device", usage, options, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values } = parseArgs({ args: [...words], options });
+async function run({ values }: Arguments<typeof options>): Promise<void> {
 	const { discover, serial, restart, watch } = values;
 	if (discover && values.gateway !== undefined)
 		throw new UsageError("--discover cannot be combined with --gateway.");

@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import { watchFirstStart } from "./boards/first-start.js";
-import { options, readArguments, usage } from "./boards/flash-arguments.js";
+import { known, readArguments, usage } from "./boards/flash-arguments.js";
 import { flashBoard } from "./boards/flash-board.js";
 import { findPort, needBoardTools } from "./boards/tools.js";
-import { print, runCommand } from "./command-line/command.js";
+import { print, runWords } from "./command-line/command.js";
 import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { packageVersion, projectFolder } from "./command-line/project.js";
@@ -14,7 +14,7 @@ import { builtInReleaseKeys } from "./command-line/release-keys.js";
 /** Time for three attempts of 20 s to join a network, and for a retry of the gateway. */
 const joinMs = 90_000;
 
-await runCommand({ name: "flash", usage, options, run });
+await runWords({ name: "flash", usage, known, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { model, settings, port: requestedPort, ...options } = readArguments(words);

@@ -3,9 +3,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { errorCode } from "../gateway/problem.js";
-import { onlyArgument, runCommand } from "./command-line/command.js";
+import { type Arguments, onlyArgument, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
 
 const usage = `Usage: npm run keygen -- ../release-key.pem
@@ -13,10 +12,9 @@ const usage = `Usage: npm run keygen -- ../release-key.pem
 Generates an ECDSA P-256 key pair for signing releases in a folder outside of this repository: the private key, readable by you
 only, and release-key.public.pem. Existing files are never overwritten.`;
 
-await runCommand({ name: "keygen", usage, run });
+await runCommand({ name: "keygen", usage, options: {}, allowPositionals: true, run });
 
-function run(words: readonly string[]): void {
-	const { positionals } = parseArgs({ args: [...words], allowPositionals: true });
+function run({ positionals }: Arguments): void {
 	const file = locate(onlyArgument(positionals, "Specify the file of the key."));
 	const publicFile = file.replace(/(\.pem)?$/, ".public.pem");
 	if (existsSync(publicFile)) throw new Error(`${publicFile} already exists. Choose another name.`);

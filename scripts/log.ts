@@ -1,12 +1,11 @@
 /** `npm run log`: prints the live log of a device through the gateway. */
 
-import { parseArgs } from "node:util";
 import { WebSocket } from "ws";
 import { deviceId as deviceIdSchema, maxLogSeconds, uplinks } from "../device/protocol/messages.js";
 import { isRecord, matches } from "../device/protocol/schema.js";
 import { newLines } from "../gateway/api/client/trace-lines.js";
 import { listNames, sentence } from "../gateway/api/client/words.js";
-import { print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
+import { type Arguments, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 
 const usage = `Usage: npm run log -- dev-1-7cdfa1a1b2c3 [--gateway http://127.0.0.1:8080] [--seconds ${maxLogSeconds}]
@@ -22,10 +21,9 @@ const options = {
 /** Request id of the subscription. */
 const subscribing = "subscribe";
 
-await runCommand({ name: "log", usage, options: Object.keys(options), run });
+await runCommand({ name: "log", usage, options, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+async function run({ values, positionals }: Arguments<typeof options>): Promise<void> {
 	const [deviceId] = positionals;
 	if (positionals.length > 1) throw new UsageError("Specify one device.");
 	if (!matches(deviceIdSchema, deviceId))

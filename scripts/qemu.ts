@@ -4,11 +4,11 @@ import { createInterface } from "node:readline";
 import { messageOf } from "../device/message-of.js";
 import { applyInput } from "../hosts/virtual/node/input.js";
 import { exitCodeOf } from "./command-line/child.js";
-import { runCommand } from "./command-line/command.js";
-import { options, usage } from "./qemu/arguments.js";
+import { runWords } from "./command-line/command.js";
+import { known, usage } from "./qemu/arguments.js";
 import { setUp } from "./qemu/device.js";
 
-await runCommand({ name: "qemu", usage, options, run });
+await runWords({ name: "qemu", usage, known, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const device = await setUp(words);

@@ -2,11 +2,10 @@
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { channelOf } from "../gateway/api/channels.js";
 import { readSettings } from "../gateway/settings.js";
 import { needBoardTools } from "./boards/tools.js";
-import { onlyArgument, runCommand } from "./command-line/command.js";
+import { type Arguments, onlyArgument, runCommand } from "./command-line/command.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { formatReleaseKeys, givenReleaseKeys } from "./command-line/release-keys.js";
@@ -37,10 +36,9 @@ const options = {
 	[anyVersionFlag]: { type: "boolean", default: false },
 } as const;
 
-await runCommand({ name: "release", usage, options: Object.keys(options), run });
+await runCommand({ name: "release", usage, options, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+async function run({ values, positionals }: Arguments<typeof options>): Promise<void> {
 	const version = onlyArgument(positionals, "Specify one version.");
 	const { channel, key, notes, "allow-dirty": allowDirty } = values;
 	const { releasesDir } = readSettings({ RELEASES_DIR: process.env.RELEASES_DIR });

@@ -2,7 +2,6 @@
 
 import { createReadStream, existsSync } from "node:fs";
 import fs from "node:fs/promises";
-import { parseArgs } from "node:util";
 import type { About } from "../gateway/backup/archive.js";
 import { BusError } from "../gateway/bus.js";
 import { joinCluster } from "../gateway/extensions.js";
@@ -10,7 +9,7 @@ import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { restore } from "./backup/restore.js";
 import { readPassphrase } from "./backup/secrets.js";
-import { onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
+import { type Arguments, onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
 
 const usage = `Usage: npm run restore -- file.tar.gz [--passphrase-file file]
 
@@ -21,10 +20,9 @@ must be missing or empty, as must the servers of NATS_URL, if set. The whole fil
 
 const options = { "passphrase-file": { type: "string" } } as const;
 
-await runCommand({ name: "restore", usage, options: Object.keys(options), run });
+await runCommand({ name: "restore", usage, options, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+async function run({ values, positionals }: Arguments<typeof options>): Promise<void> {
 	const path = onlyArgument(positionals, "Specify one file to restore.");
 	if (!existsSync(path)) throw new UsageError(`File ${path} not found.`);
 	const passphrase = readPassphrase(values["passphrase-file"]);

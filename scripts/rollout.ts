@@ -2,7 +2,6 @@
 
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import { parseArgs } from "node:util";
 import {
 	countWords,
 	type Preview,
@@ -21,7 +20,7 @@ import {
 } from "../gateway/api/client/rollout-plan.js";
 import { plural } from "../gateway/api/client/words.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
-import { print, runCommand, UsageError } from "./command-line/command.js";
+import { type Arguments, print, runCommand, UsageError } from "./command-line/command.js";
 import { findModel, modelNames } from "./command-line/device-settings.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { exitCodes, resumeHint, watch } from "./rollout/watch.js";
@@ -78,10 +77,9 @@ const options = {
 	delete: text,
 } as const;
 
-await runCommand({ name: "rollout", usage, options: Object.keys(options), run });
+await runCommand({ name: "rollout", usage, options, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+async function run({ values, positionals }: Arguments<typeof options>): Promise<void> {
 	const [version] = positionals;
 	const action = actions.find((name) => values[name] !== "");
 	const isStart = version !== undefined || values.channel !== "";
@@ -110,10 +108,11 @@ async function run(words: readonly string[]): Promise<void> {
 	await watchToEnd(gateway, id);
 }
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
-
 /** @throws UsageError */
-function planOf(firmware: RequestedPlan["firmware"], values: Values): RequestedPlan {
+function planOf(
+	firmware: RequestedPlan["firmware"],
+	values: Arguments<typeof options>["values"],
+): RequestedPlan {
 	const model = findModel(values.model);
 	if (values.model !== "" && !model)
 		throw new UsageError(`--model must be ${modelNames.join(" or ")}, not "${values.model}".`);

@@ -6,12 +6,18 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { convertWav } from "../gateway/announcements/pcm.js";
 import { type Announcement, maxNameLength, type Play } from "../gateway/api/announcement.js";
 import type { RequestBody } from "../gateway/api/client/request.js";
 import { cutText } from "../gateway/api/text.js";
-import { onlyArgument, print, runCommand, UsageError, wholeNumber } from "./command-line/command.js";
+import {
+	type Arguments,
+	onlyArgument,
+	print,
+	runCommand,
+	UsageError,
+	wholeNumber,
+} from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
 import { cancel, printTimes, readLater, schedule } from "./say/times.js";
 
@@ -55,10 +61,9 @@ const options = {
 const pollMs = 300;
 const partlyPlayed = 3;
 
-await runCommand({ name: "say", usage, options: Object.keys(options), run });
+await runCommand({ name: "say", usage, options, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+async function run({ values, positionals }: Arguments<typeof options>): Promise<void> {
 	const { times, cancel: cancelled } = values;
 	if (times || cancelled !== undefined) {
 		if (positionals.length > 0) throw new UsageError("--times and --cancel take no sound or text.");

@@ -23,7 +23,7 @@ import { bearer, deviceToken, monitorToken, noRateLimits } from "../test/support
 import { getRollout, putRollout } from "../test/support/released-fleet.js";
 import { ScriptedDevice, type ScriptedDeviceOptions } from "../test/support/scripted-device.js";
 import { uplinkExamples } from "./api/examples.js";
-import { requireNoArguments, runCommand } from "./command-line/command.js";
+import { runCommand } from "./command-line/command.js";
 import { addRelease } from "./release/folder.js";
 
 const folder = fileURLToPath(new URL("../gateway/dashboard/screenshots/", import.meta.url));
@@ -158,10 +158,9 @@ const usage = `Usage: npm run screenshots
 
 Takes the README's screenshots of the dashboard, into gateway/dashboard/screenshots/. Needs Chromium, or CHROMIUM as its path.`;
 
-await runCommand({ name: "screenshots", usage, run });
+await runCommand({ name: "screenshots", usage, options: {}, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	requireNoArguments(words);
+async function run(): Promise<void> {
 	const browser = await launchChromium();
 	const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
 	const releasesDir = join(dataDir, "releases");

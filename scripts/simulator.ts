@@ -5,7 +5,7 @@ import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { installedSettings } from "../device/protocol/messages.js";
 import { needSdk } from "./boards/tools.js";
 import { exitCodeOf } from "./command-line/child.js";
-import { print, runCommand, UsageError } from "./command-line/command.js";
+import { print, runWords, UsageError } from "./command-line/command.js";
 import { findToken, modelNames, readAuthority } from "./command-line/device-settings.js";
 import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
@@ -27,7 +27,9 @@ running, the firmware connects to it, and trace output appears there.
   sntp=pool.ntp.org   time server
   --any-version       allow other versions of the Moddable SDK than npm run doctor requires`;
 
-await runCommand({ name: "simulator", usage, options: [...installedSettings, anyVersionFlag], run });
+const known = { names: installedSettings, flags: [anyVersionFlag] };
+
+await runWords({ name: "simulator", usage, known, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const { model, settings, isAnyVersion } = readArguments(words);
@@ -56,7 +58,6 @@ async function run(words: readonly string[]): Promise<void> {
 /** @throws UsageError with all errors */
 function readArguments(words: readonly string[]) {
 	const problems = new Problems();
-	const known = { names: installedSettings, flags: [anyVersionFlag] };
 	const { model, values, isAnyVersion } = parseDeviceWords(words, known, problems);
 	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(findToken) } = values;
 	problems.attempt(() => parseGatewayUrl(gateway));

@@ -9,7 +9,7 @@ import { run as runTests } from "node:test";
 import { buildMachine } from "../hosts/virtual/node/build.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
 import { exitCodeOf } from "./command-line/child.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { type Arguments, runCommand, UsageError } from "./command-line/command.js";
 import { compile, compiledPath } from "./test/compile.js";
 import { groupTests } from "./test/grouping.js";
 import { Report } from "./test/report.js";
@@ -30,12 +30,11 @@ const groupsFolder = join(".cache", "tests");
 /** More than the processors, since tests wait for sockets, disks and processes. */
 const concurrency = availableParallelism() + 2;
 
-await runCommand({ name: "test", usage, run });
+const options = { all: { type: "boolean" } } as const;
 
-async function run(args: readonly string[]): Promise<void> {
-	const words = args.filter((word) => word !== "--all");
-	const option = words.find((word) => word.startsWith("-"));
-	if (option) throw new UsageError(`Unknown option "${option}".`);
+await runCommand({ name: "test", usage, options, allowPositionals: true, run });
+
+async function run({ positionals: words }: Arguments<typeof options>): Promise<void> {
 	// Node 20 does not support globs after --test.
 	const found = readdirSync("test", { recursive: true, encoding: "utf8" }).map((file) => join("test", file));
 	const files = selectTests(found, { words, isAll });

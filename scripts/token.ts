@@ -1,7 +1,6 @@
 /** `npm run token`: prints the token of a single device, or manages tokens. A running gateway reloads them automatically. */
 
 import fs from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { deviceId } from "../device/protocol/messages.js";
 import { describeProblem, findProblem, matches } from "../device/protocol/schema.js";
 import { deviceTokenOf } from "../gateway/access/secrets.js";
@@ -11,7 +10,7 @@ import { personRoles } from "../gateway/api/person.js";
 import { cleanText } from "../gateway/api/text.js";
 import { readSettings } from "../gateway/settings.js";
 import { strictDisk } from "../gateway/storage/atomic-file.js";
-import { runCommand, UsageError } from "./command-line/command.js";
+import { type Arguments, runCommand, UsageError } from "./command-line/command.js";
 import { modelNames } from "./command-line/device-settings.js";
 import { retire, rotate } from "./token/rotation.js";
 
@@ -38,10 +37,9 @@ const options = {
 /** Default device ids (device/main.ts). */
 const ownId = new RegExp(`^(${modelNames.join("|")})-[0-9a-f]{12}$`);
 
-await runCommand({ name: "token", usage, options: Object.keys(options), run });
+await runCommand({ name: "token", usage, options, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
-	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+async function run({ values, positionals }: Arguments<typeof options>): Promise<void> {
 	const [name] = positionals;
 	if (positionals.length > 1) throw new UsageError("Specify one device or one token.");
 	if (Object.keys(values).length > 1)

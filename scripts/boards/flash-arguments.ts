@@ -13,7 +13,7 @@ import {
 	settingsOf,
 } from "../command-line/device-settings.js";
 import { Problems } from "../command-line/problems.js";
-import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
+import { parseDeviceWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
 export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… [gateway=ws://192.168.1.20:8080/device] [token=…]
@@ -31,10 +31,8 @@ device token is read from DEVICE_TOKEN, or from the data folder (DATA_DIR, defau
   --any-version       allow other versions of the Moddable SDK and ESP-IDF than npm run doctor requires`;
 
 const names = [...installedSettings, "port"] as const;
-const flags = ["keep", anyVersionFlag] as const;
-type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["values"];
-
-export const options: readonly string[] = [...names, ...flags];
+type Values = { readonly [Name in (typeof names)[number]]?: string };
+export const known = { names, flags: ["keep", anyVersionFlag] };
 
 export interface FlashArguments extends FindOptions {
 	readonly model: Model;
@@ -47,7 +45,7 @@ export interface FlashArguments extends FindOptions {
 /** @throws UsageError with all errors */
 export function readArguments(words: readonly string[]): FlashArguments {
 	const problems = new Problems();
-	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, { names, flags }, problems);
+	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, known, problems);
 	const isKept = set.flags.includes("keep");
 	const settings = isKept ? undefined : readSettings(values, problems);
 	if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))

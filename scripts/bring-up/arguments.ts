@@ -20,10 +20,10 @@ clocks and buttons are not connected to these pins, so their steps fail.
   --any-version       allow other versions of the Moddable SDK and ESP-IDF than npm run doctor requires
   step …              only these steps: ${steps.map(({ name }) => name).join(", ")}`;
 
-const names = ["port"] as const;
-const flags: readonly string[] = ["keep", anyVersionFlag, ...steps.map(({ name }) => name)];
-
-export const options: readonly string[] = [...names, "keep", anyVersionFlag];
+export const known = {
+	names: ["port"],
+	flags: ["keep", anyVersionFlag, ...steps.map(({ name }) => name)],
+} as const;
 
 export interface BringUpArguments extends FindOptions {
 	readonly target: Target;
@@ -40,7 +40,7 @@ export function readArguments([first, ...others]: readonly string[]): BringUpArg
 	const target = targets.find(({ host }) => host === first?.toLowerCase());
 	if (!target)
 		problems.add(`Specify the board first: ${hosts.join(" or ")}${first ? `, not ${first}` : ""}.`);
-	const { values, isAnyVersion, ...set } = parseSettingWords(others, { names, flags }, problems);
+	const { values, isAnyVersion, ...set } = parseSettingWords(others, known, problems);
 	if (problems.areFound || !target) throw problems.asError(UsageError);
 	return {
 		target,

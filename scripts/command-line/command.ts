@@ -1,5 +1,6 @@
 /** Runs an npm command: prints its usage for --help, and readable errors. */
 
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import { messageOf } from "../../device/message-of.js";
 import { printable, printableLines } from "../../gateway/telemetry/printable.js";
 
@@ -11,22 +12,56 @@ export class UsageError extends Error {
 	override readonly name = "UsageError";
 }
 
-export interface Command {
+interface Help {
 	/** Name of the script in package.json. */
 	readonly name: string;
 	/** Help text that begins with "Usage:". */
 	readonly usage: string;
-	/** Option names without dashes. */
-	readonly options?: readonly string[];
-	readonly run: (words: readonly string[]) => Promise<void> | void;
+}
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+/** Values of options, and other arguments. */
+export type Arguments<O extends Options = Options> = ReturnType<typeof parse<O>>;
+
+interface Command<O extends Options> extends Help {
+	readonly options: O;
+	/** Default: false. */
+	readonly allowPositionals?: boolean;
+	readonly run: (parsed: Arguments<O>) => Promise<void> | void;
 }
 
 /** Runs a command. Errors set exit code 1; only internal errors are printed with a stack trace. */
-export async function runCommand({ name, usage, options = [], run }: Command): Promise<void> {
+export function runCommand<const O extends Options>({
+	options,
+	allowPositionals = false,
+	run,
+	...help
+}: Command<O>): Promise<void> {
+	const names = Object.keys(options);
+	return runWords({
+		...help,
+		known: { names, flags: [] },
+		run: (words) => run(parse(words, options, allowPositionals)),
+	});
+}
+
+function parse<O extends Options>(words: readonly string[], options: O, allowPositionals: boolean) {
+	const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals });
+	return { values, positionals: [...positionals] satisfies string[] };
+}
+
+interface WordsCommand extends Help {
+	/** Options without dashes. */
+	readonly known: { readonly names: readonly string[]; readonly flags: readonly string[] };
+	readonly run: (words: readonly string[]) => Promise<void> | void;
+}
+
+/** Runs a command that parses its words itself, like `runCommand`. */
+export async function runWords({ name, usage, known, run }: WordsCommand): Promise<void> {
 	const words = process.argv.slice(2);
 	if (words.includes("--help") || words.includes("-h")) return console.log(usage);
 	try {
-		rejectNpmOptions(name, options);
+		rejectNpmOptions(name, [...known.names, ...known.flags]);
 		await run(words);
 	} catch (error) {
 		process.exitCode = 1;
@@ -52,12 +87,6 @@ export function onlyArgument(positionals: readonly string[], message: string): s
 	const [word] = positionals;
 	if (word === undefined || positionals.length > 1) throw new UsageError(message);
 	return word;
-}
-
-/** @throws UsageError if there is an argument */
-export function requireNoArguments([word]: readonly string[]): void {
-	if (word !== undefined)
-		throw new UsageError(`Unexpected argument "${word}": this command takes no arguments.`);
 }
 
 /** Detects options that npm consumed because of a missing `--`; it sets npm_config_<name>. @throws UsageError */

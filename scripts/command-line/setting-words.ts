@@ -6,24 +6,19 @@ import { anyVersionFlag } from "../moddable/sdk.js";
 import { findModel, modelNames } from "./device-settings.js";
 import type { Problems } from "./problems.js";
 
-interface SettingNames<Name extends string, Flag extends string> {
+/** Arguments of a command. */
+interface KnownWords<Name extends string = string> {
 	readonly names: readonly Name[];
 	/** Flags, accepted with or without dashes. */
-	readonly flags: readonly Flag[];
-}
-
-export interface SettingWords<Name extends string, Flag extends string> {
-	readonly values: { readonly [N in Name]?: string };
-	readonly flags: readonly Flag[];
-	readonly isAnyVersion: boolean;
+	readonly flags: readonly string[];
 }
 
 /** @param words words after the first one @param problems collects a message for each unknown word */
-export function parseSettingWords<Name extends string, Flag extends string>(
+export function parseSettingWords<Name extends string>(
 	words: readonly string[],
-	{ names, flags }: SettingNames<Name, Flag>,
+	{ names, flags }: KnownWords<Name>,
 	problems: Problems,
-): SettingWords<Name, Flag> {
+) {
 	const { tokens } = parseArgs({
 		args: words.map((word) => (names.some((name) => word.startsWith(`${name}=`)) ? `--${word}` : word)),
 		options: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
@@ -32,12 +27,11 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 	});
 	const known = `Available: ${[...names.map((name) => `${name}=`), ...flags].join(", ")}. Quote values with spaces.`;
 	const values: { [N in Name]?: string } = {};
-	const found: Flag[] = [];
+	const found: string[] = [];
 	for (const token of tokens) {
 		const text = token.kind === "option" ? token.name : token.kind === "positional" ? token.value : "";
-		const flag = flags.find((known) => known === text);
 		const name = token.kind === "option" ? names.find((known) => known === text) : undefined;
-		if (flag) found.push(flag);
+		if (flags.includes(text)) found.push(text);
 		else if (name && token.kind === "option") {
 			const value = token.value && trimmedSetting(name, token.value);
 			// An open network has no password.
@@ -47,13 +41,13 @@ export function parseSettingWords<Name extends string, Flag extends string>(
 		// The word is not printed, since it may be a part of a password.
 		else problems.add(`Unknown argument ${token.index + 2}. ${known}`);
 	}
-	return { values, flags: found, isAnyVersion: found.some((flag) => flag === anyVersionFlag) };
+	return { values, flags: found, isAnyVersion: found.includes(anyVersionFlag) };
 }
 
 /** Parses a model followed by settings and flags. @param problems collects a message for a missing model and for each unknown word */
-export function parseDeviceWords<Name extends string, Flag extends string>(
+export function parseDeviceWords<Name extends string>(
 	[first, ...words]: readonly string[],
-	known: SettingNames<Name, Flag>,
+	known: KnownWords<Name>,
 	problems: Problems,
 ) {
 	const model = findModel(first);

@@ -15,7 +15,7 @@ import {
 	settingsOf,
 } from "../command-line/device-settings.js";
 import { Problems } from "../command-line/problems.js";
-import { parseDeviceWords, type SettingWords } from "../command-line/setting-words.js";
+import { parseDeviceWords } from "../command-line/setting-words.js";
 import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
 
 /** Address of this computer in the user network of QEMU, where 127.0.0.1 is the device itself. */
@@ -41,10 +41,8 @@ const settingNames = installedSettings.filter(
 );
 const names = [...settingNames, "version"] as const;
 const modes = ["build", "keep"] as const;
-const flags = [...modes, anyVersionFlag] as const;
-type Values = SettingWords<(typeof names)[number], (typeof flags)[number]>["values"];
-
-export const options: readonly string[] = [...names, ...flags];
+type Values = { readonly [Name in (typeof names)[number]]?: string };
+export const known = { names, flags: [...modes, anyVersionFlag] };
 
 export interface QemuArguments extends FindOptions {
 	readonly model: Model;
@@ -59,8 +57,8 @@ export interface QemuArguments extends FindOptions {
 /** @throws UsageError with all errors */
 export function readArguments(words: readonly string[]): QemuArguments {
 	const problems = new Problems();
-	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, { names, flags }, problems);
-	const mode = set.flags.filter((flag) => flag !== anyVersionFlag).at(-1) ?? "run";
+	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, known, problems);
+	const mode = modes.find((name) => set.flags.includes(name)) ?? "run";
 	const { version, ...settingValues } = values;
 	const hasSettings = Object.keys(settingValues).length > 0;
 	if (mode === "keep" && (hasSettings || version !== undefined))

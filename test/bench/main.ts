@@ -4,7 +4,7 @@
  */
 
 import { cpus, loadavg } from "node:os";
-import { runCommand, UsageError } from "../../scripts/command-line/command.js";
+import { type Arguments, runCommand, UsageError } from "../../scripts/command-line/command.js";
 import { type Owner, withCleanup } from "../support/cleanup.js";
 import { run as cluster } from "./cluster.js";
 import { run as dashboard } from "./dashboard.js";
@@ -28,9 +28,9 @@ const usage = `Usage: npm run bench -- [BENCHMARK…]
 
 Runs all benchmarks, or some of ${Object.keys(benchmarks).join(", ")}, and prints ratios.`;
 
-await runCommand({ name: "bench", usage, run });
+await runCommand({ name: "bench", usage, options: {}, allowPositionals: true, run });
 
-async function run(words: readonly string[]): Promise<void> {
+async function run({ positionals: words }: Arguments): Promise<void> {
 	const unknown = words.find((name) => !(name in benchmarks));
 	if (unknown !== undefined) throw new UsageError(`there is no benchmark "${unknown}"`);
 
