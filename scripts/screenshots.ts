@@ -55,36 +55,37 @@ const led = (preset: LedPreset) => ({
 	"peripherals.led_ring.state_id": stateOfPreset[preset],
 	"peripherals.led_ring.state_name": preset,
 });
-const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
-	{
-		deviceId: crashed,
-		version: "1.4.0",
+/** @param more differences from a device that does nothing */
+function speaker(
+	deviceId: string,
+	version: string,
+	name: string,
+	room: string,
+	more: Partial<ScriptedDeviceOptions> = {},
+) {
+	const model: Model = deviceId.startsWith("proto-1") ? "PROTO-1" : "DEV-1";
+	return { deviceId, version, model, name, room, ...more };
+}
+
+const devices = [
+	speaker(crashed, "1.4.0", "Kitchen", "Kitchen", {
 		report: { "network.wifi_rssi": -47 },
 		crash: uplinkExamples.crash_report.crash,
 		logLines: "Wi-Fi connecting\nWi-Fi connected\ngateway connecting\ngateway connected\n",
-	},
-	{
-		deviceId: "dev-1-2b90e7",
-		version: "1.3.2",
+	}),
+	speaker("dev-1-2b90e7", "1.3.2", "Sofa", "Living room", {
 		ending: "waits",
 		report: { ...led("updating"), "network.wifi_rssi": -61 },
-	},
-	{
-		deviceId: "dev-1-77c1a0",
-		version: "1.3.2",
+	}),
+	speaker("dev-1-77c1a0", "1.3.2", "Window", "Living room", {
 		ending: "updates",
 		report: { ...led("connecting"), "network.wifi_rssi": -81 },
-	},
-	{
-		deviceId: "dev-1-b3f208",
-		version: "1.3.2",
+	}),
+	speaker("dev-1-b3f208", "1.3.2", "Bathroom", "Bathroom", {
 		ending: "rolls back",
 		report: { "peripherals.led_ring.brightness_coef": 0.9, "network.wifi_rssi": -70 },
-	},
-	{
-		deviceId: "proto-1-5c02fe",
-		model: "PROTO-1",
-		version: "1.3.2",
+	}),
+	speaker(seen, "1.3.2", "Desk", "Study", {
 		report: {
 			"peripherals.audio.volume": 37,
 			"peripherals.led_ring.brightness_coef": 0.8,
@@ -92,31 +93,12 @@ const devices: readonly Omit<ScriptedDeviceOptions, "url">[] = [
 			"peripherals.haptic_intensity": 60,
 			"peripherals.touch_active": true,
 		},
-	},
-	{
-		deviceId: "proto-1-8d61b4",
-		model: "PROTO-1",
-		version: "1.4.0",
-		report: led("idle"),
-	},
-	{
-		deviceId: "proto-1-f0e233",
-		model: "PROTO-1",
-		version: "1.4.0",
+	}),
+	speaker("proto-1-8d61b4", "1.4.0", "Bed", "Bedroom", { report: led("idle") }),
+	speaker("proto-1-f0e233", "1.4.0", "Wardrobe", "Bedroom", {
 		report: { ...led("failed"), "peripherals.led_ring.brightness_coef": 0.6 },
-	},
-	{ deviceId: "dev-1-e51c3a", version: "1.3.2" },
-];
-
-const labels: readonly (readonly [deviceId: string, name: string, room: string])[] = [
-	[crashed, "Kitchen", "Kitchen"],
-	["dev-1-2b90e7", "Sofa", "Living room"],
-	["dev-1-77c1a0", "Window", "Living room"],
-	["dev-1-b3f208", "Bathroom", "Bathroom"],
-	[seen, "Desk", "Study"],
-	["proto-1-8d61b4", "Bed", "Bedroom"],
-	["proto-1-f0e233", "Wardrobe", "Bedroom"],
-	["dev-1-e51c3a", "Workshop", "Workshop"],
+	}),
+	speaker("dev-1-e51c3a", "1.3.2", "Workshop", "Workshop"),
 ];
 
 const releases: readonly (readonly [version: string, date: string, ...models: Model[]])[] = [
@@ -145,12 +127,6 @@ const quietHours: readonly QuietHoursRequest[] = [
 /** About as large as a board's. */
 const program = Buffer.alloc(1_300_000);
 
-/** Clock of a day that passes only on the gateway's clocks. */
-interface Clock {
-	/** How far they are behind. */
-	behindMs: number;
-}
-
 const dayMs = 24 * 3_600_000;
 const reportsOfDay = 8 * 288;
 
@@ -164,15 +140,15 @@ async function run(): Promise<void> {
 	const browser = await launchChromium();
 	const dataDir = await mkdtemp(join(tmpdir(), "gateway-screenshots-"));
 	const releasesDir = join(dataDir, "releases");
-	const log = createLog("silent");
-	const clock: Clock = { behindMs: dayMs };
+	/** How far the gateway's clocks are behind. */
+	const clock = { behindMs: dayMs };
 	const gateway = new Gateway({
 		port: 0,
 		dataDir,
 		releasesDir,
 		deviceToken,
 		monitorToken,
-		log,
+		log: createLog("silent"),
 		extensions,
 		environment: { SPEECH_COMMAND: process.execPath },
 		...noRateLimits,
@@ -186,7 +162,7 @@ async function run(): Promise<void> {
 		const watched = fleet.find(({ deviceId }) => deviceId === seen);
 		if (watched) await reportForADay(url, await watched.connect(), clock);
 		await Promise.all(fleet.filter((device) => device !== watched).map((device) => device.connect()));
-		for (const [deviceId, name, room] of labels) {
+		for (const { deviceId, name, room } of devices) {
 			await isKnown(url, deviceId);
 			await call(url, "PATCH", `devices/${deviceId}`, { name, room });
 		}
@@ -194,8 +170,7 @@ async function run(): Promise<void> {
 		for (const hours of quietHours) await call(url, "PUT", "quiet-hours", hours);
 		await updateSome(url, fleet);
 		await mkdir(folder, { recursive: true });
-		for (const view of views)
-			for (const format of Object.keys(formats)) await shoot({ browser, url }, view, format, watched);
+		await shoot(browser, url, watched);
 		for (const device of fleet) device.close();
 	} finally {
 		await browser.close();
@@ -239,30 +214,22 @@ async function updateSome(url: string, fleet: readonly ScriptedDevice[]): Promis
 	running?.progress(63);
 }
 
-interface Dashboard {
-	readonly browser: Browser;
-	readonly url: string;
-}
-type View = (typeof views)[number];
-
-async function shoot(
-	{ browser, url }: Dashboard,
-	{ name, view, ready }: View,
-	format: string,
-	device?: ScriptedDevice,
-): Promise<void> {
-	// The gateway's policy allows no font of another origin, nor one in the style itself.
-	const context = await browser.newContext({ ...formats[format], locale: "en-GB", bypassCSP: true });
-	await logIn(context.request, url);
-	const page = await context.newPage();
-	await page.goto(`${url}/${view}`);
-	await page.addStyleTag({ content: await fontStyle() });
-	await page.locator(ready).first().waitFor();
-	if (device && view.includes(device.deviceId)) device.report();
-	if (view.includes(crashed)) await page.getByText("Stack and last lines").click();
-	await page.waitForTimeout(700);
-	await page.screenshot({ path: join(folder, `${name}-${format}.png`) });
-	await context.close();
+async function shoot(browser: Browser, url: string, device: ScriptedDevice | undefined): Promise<void> {
+	for (const { name, view, ready } of views)
+		for (const [format, options] of Object.entries(formats)) {
+			// The gateway's policy allows no font of another origin, nor one in the style itself.
+			const context = await browser.newContext({ ...options, locale: "en-GB", bypassCSP: true });
+			await logIn(context.request, url);
+			const page = await context.newPage();
+			await page.goto(`${url}/${view}`);
+			await page.addStyleTag({ content: await fontStyle() });
+			await page.locator(ready).first().waitFor();
+			if (device && view.includes(device.deviceId)) device.report();
+			if (view.includes(crashed)) await page.getByText("Stack and last lines").click();
+			await page.waitForTimeout(700);
+			await page.screenshot({ path: join(folder, `${name}-${format}.png`) });
+			await context.close();
+		}
 }
 
 async function fontStyle(): Promise<string> {
@@ -272,7 +239,11 @@ async function fontStyle(): Promise<string> {
 }
 
 /** One device's reports of a day, so that it has a past. */
-async function reportForADay(url: string, device: ScriptedDevice, clock: Clock): Promise<void> {
+async function reportForADay(
+	url: string,
+	device: ScriptedDevice,
+	clock: { behindMs: number },
+): Promise<void> {
 	const monitor = new WebSocket(`${url.replace("http", "ws")}/monitor`, { headers: bearer(monitorToken) });
 	await once(monitor, "open");
 	const reports = on(monitor, "message");
