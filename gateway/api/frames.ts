@@ -1,6 +1,6 @@
 /**
  * Frames from the gateway to monitors: types for the gateway and the page, and schemas for asyncapi.yaml. Their
- * descriptions are in scripts/api/monitor-frames.ts.
+ * descriptions are in scripts/api/descriptions.ts.
  */
 
 import { uplinks } from "../../device/protocol/messages.js";

@@ -12,7 +12,7 @@ import { addedMessages } from "../../gateway/extensions.js";
 import { socketLimits } from "../../gateway/limits.js";
 import { monitorMessages } from "../../gateway/sockets/monitor-commands.js";
 import { deviceHeaders } from "../../gateway/sockets/upgrades.js";
-import { monitorDescriptions, uplinkDescriptions } from "./descriptions.js";
+import { frameDescriptions, monitorDescriptions, uplinkDescriptions } from "./descriptions.js";
 import { monitorExamples, uplinkExamples } from "./examples.js";
 import {
 	type Json,
@@ -22,7 +22,6 @@ import {
 	propertiesOf,
 	schemaRef,
 } from "./json-schema.js";
-import { monitorFrames } from "./monitor-frames.js";
 
 const { maxFrameBytes, maxMonitorFrameBytes } = socketLimits;
 const frameLimits = `of at most ${maxFrameBytes / 1024} KiB to the gateway and to devices, and of at most ${maxMonitorFrameBytes / 1024} KiB to monitors`;
@@ -45,7 +44,8 @@ interface Message {
 	/** Action of the gateway; undefined for a response to another message. */
 	readonly action?: "send" | "receive";
 	readonly description: string;
-	readonly example: Json;
+	/** Absent for what the gateway sends to monitors, of which AsyncAPI tools show the schema. */
+	readonly example?: Json;
 	readonly schema: JsonObject;
 	/** Undefined without a response. */
 	readonly answers?: { readonly names: readonly string[]; readonly description: string };
@@ -91,7 +91,7 @@ function asyncApi(): JsonObject {
 						contentType: "application/json",
 						description,
 						payload: schemaRef(name),
-						examples: [{ payload: example }],
+						...(example !== undefined && { examples: [{ payload: example }] }),
 					},
 				]),
 			),
@@ -205,11 +205,12 @@ function sentToMonitors(): Messages {
 	for (const name of keysOf(frames)) {
 		const schema = jsonSchemaOf(frames[name]);
 		const isAnswer = name === "ack" || name === "error";
-		all[name] = { ...monitorFrames[name], channel: "monitor", ...(!isAnswer && { action: "send" }), schema };
+		const description = frameDescriptions[name];
+		all[name] = { description, channel: "monitor", ...(!isAnswer && { action: "send" }), schema };
 	}
 	const answered = oneOf(...Object.keys(monitorMessages), ...Object.keys(addedMessages));
 	const ack = jsonSchemaOf(closed({ ...frames.ack.fields, command: answered }));
-	return { ...all, ack: { ...monitorFrames.ack, channel: "monitor", schema: ack } };
+	return { ...all, ack: { description: frameDescriptions.ack, channel: "monitor", schema: ack } };
 }
 
 function operation(name: string, { channel, action = "send", description, answers }: Message): JsonObject {

@@ -1,7 +1,7 @@
 /** Descriptions of protocol names, except commands (gateway/api/commands.ts). */
 
 import type { CommandErrorCode, UplinkType } from "../../device/protocol/messages.js";
-import type { ChangeReason, MonitorErrorCode } from "../../gateway/api/frames.js";
+import type { ChangeReason, FrameType, MonitorErrorCode } from "../../gateway/api/frames.js";
 import { labelFields } from "../../gateway/api/label.js";
 import type { MonitorMessageType } from "../../gateway/sockets/monitor-commands.js";
 
@@ -66,6 +66,25 @@ export const reasonDescriptions: Readonly<Record<ChangeReason, string>> = {
 	ota: "the device's update progressed",
 	crash: "the device reported a crash, which is now stored",
 	labelled: `a person changed the device's ${labelFields.join(", ").replace(/, (\w+)$/, " or $1")}`,
+};
+
+export const frameDescriptions: Readonly<Record<FrameType, string>> = {
+	status_update: `Changed sessions, and the reason:\n${listOf(reasonDescriptions)}`,
+	device_message: "An uplink, unchanged.",
+	summary:
+		"Devices without their state, for a monitor that subscribed to the summary: all of them, then those in which anything has changed. A snapshot has `remaining` in each frame, and the reason snapshot in its first one, before which everything is forgotten; frames without `remaining` may come between.",
+	rollout_update:
+		"Progress of a rollout, at most once a second each; only for monitors of /monitor?rollouts, which also receive each active rollout after their snapshot. Counts are devices by status.",
+	announcement_update:
+		"Progress of an announcement, at most 4 a second; only for monitors with the query parameter `announcements`, which first receive the active announcements with all their devices.",
+	command_update:
+		"Progress of a command to many devices, at most 4 a second; only for monitors with the query parameter `commands`, which first receive the running commands with all their devices that are not waiting.",
+	list_update:
+		"Change of a list, at most once a second each; only for monitors of /monitor?lists. firmware: one of GET /ota/catalog, /ota/status and /ota/history; rejections: GET /api/rejections; crashes: GET /api/crashes.",
+	cluster_update:
+		"Number of gateways in the cluster, including this one; only in a cluster, for monitors of /monitor?cluster: after the snapshot and at each change.",
+	ack: "The message was accepted and, if it is for a device, is being sent to it.",
+	error: `The message was rejected:\n${listOf(monitorErrorDescriptions)}`,
 };
 
 /** Formats a Markdown list of names with their descriptions. */

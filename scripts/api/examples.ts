@@ -7,11 +7,9 @@ import type { MonitorMessageOf, MonitorMessageType } from "../../gateway/sockets
 import { sampleReport } from "./sample-report.js";
 
 const macAddress = "7c:df:a1:a1:b2:c3";
-export const deviceId = idOf("DEV-1", macAddress);
+const deviceId = idOf("DEV-1", macAddress);
 const { system, ...sample } = sampleReport("DEV-1");
 const report = { ...sample, deviceId, system: { ...system, mac_address: macAddress } };
-export const { timestamp } = report;
-export const sessionId = "8b0d3f5e-6d0c-4c7e-9a55-0d3a6f6b7c21";
 
 export const uplinkExamples = {
 	state_report: report,
