@@ -13,19 +13,15 @@ import { describeExit } from "../hosts/virtual/node/exit.js";
 import { Identity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
-import { type Arguments, runCommand } from "./command-line/command.js";
-import { modelNames } from "./command-line/device-settings.js";
+import { runCommand } from "./command-line/command.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { DemoReleases } from "./demo/releases.js";
 import { DemoApi } from "./demo/routes.js";
 import { withVoice } from "./demo/voice.js";
-import { type EmulatedDevice, setUp } from "./qemu/device.js";
 
-const usage = `Usage: npm run demo [-- --qemu ${modelNames.join("|")}]
+const usage = `Usage: npm run demo
 
-Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.
-
-  --qemu   also builds the firmware of a board, and runs it in QEMU`;
+Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.`;
 
 /** @param hasVoice whether texts can be announced */
 const toTry = (hasVoice: boolean) => `Try next, on the page of a device:
@@ -40,15 +36,12 @@ const toTry = (hasVoice: boolean) => `Try next, on the page of a device:
 const pageEntry = fileURLToPath(new URL("demo/page/main.tsx", import.meta.url));
 const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntry);
 
-const options = { qemu: { type: "string" } } as const;
+await runCommand({ name: "demo", usage, options: {}, run });
 
-await runCommand({ name: "demo", usage, options, run });
-
-async function run({ values: { qemu } }: Arguments<typeof options>): Promise<void> {
+async function run(): Promise<void> {
 	const environment = withVoice({ ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" });
 	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];
-	let emulated: EmulatedDevice | undefined;
 	const { releasesDir, releaseKeys } = settings;
 	const running = () => devices.map(({ started }) => started.version);
 	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
@@ -67,7 +60,7 @@ async function run({ values: { qemu } }: Arguments<typeof options>): Promise<voi
 	const { url, port, loginUrl } = await gateway.listen();
 	const close = async () => {
 		api.close();
-		await Promise.all([...devices, emulated].map((device) => device?.close()));
+		await Promise.all(devices.map((device) => device.close()));
 		await gateway.close();
 	};
 	let isStopping = false;
@@ -87,17 +80,13 @@ async function run({ values: { qemu } }: Arguments<typeof options>): Promise<voi
 			devices.push(
 				await startDevice(model, settings.dataDir, { gateway: gatewayUrl, token: gateway.tokens.device }),
 			);
-		if (qemu !== undefined)
-			emulated = await setUp([qemu, `gateway=${gatewayUrl}`, `token=${gateway.tokens.device}`]);
-		emulated?.qemu.stdout.resume();
 	} catch (error) {
 		await close();
 		throw error;
 	}
-	const shown = [...devices, ...(emulated ? [emulated] : [])];
-	api.serve(shown);
+	api.serve(devices);
 	console.log(`Engine     ${findXs().description}`);
-	console.log(`Devices    ${shown.map((device) => device.deviceId).join(", ")}`);
+	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
 	console.log(toTry(Boolean(environment.SPEECH_COMMAND?.trim())));
 	console.log("Press Ctrl-C to stop.");

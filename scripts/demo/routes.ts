@@ -3,21 +3,14 @@
 import { messageOf } from "../../device/message-of.js";
 import { type Route, serve, streamed } from "../../gateway/http/routes.js";
 import { RequestError } from "../../gateway/problem.js";
-import type { Board } from "../../hosts/virtual/node/board.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
+import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { BoardStream } from "./board-stream.js";
 import { demoRoutes } from "./messages.js";
 import type { DemoReleases } from "./releases.js";
 
-/** Virtual device, or one in QEMU. */
-export interface DemoDevice {
-	readonly deviceId: string;
-	readonly board: Board;
-	powerCycle(): Promise<void>;
-}
-
 interface Served {
-	readonly device: DemoDevice;
+	readonly device: VirtualDevice;
 	readonly stream: BoardStream;
 	/** Power cut in progress. */
 	powerCut?: Promise<void> | undefined;
@@ -37,7 +30,7 @@ export class DemoApi {
 	}
 
 	/** Starts to serve devices; requests wait until this is called once. */
-	serve(devices: readonly DemoDevice[]): void {
+	serve(devices: readonly VirtualDevice[]): void {
 		for (const device of devices)
 			this.#served.set(device.deviceId, { device, stream: new BoardStream(device.board) });
 		this.#onReady();

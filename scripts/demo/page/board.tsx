@@ -41,7 +41,6 @@ export function Board({ entry }: { entry: Entry }) {
 	const state = useBoard(path, speaker);
 	const { inputs, ring, isPlaying, next, expect } = state ?? initialState;
 	const isOn = state !== undefined;
-	const isVirtual = entry.chip === "virtual";
 	const { send, problem } = useInputs(entry.key, isOn);
 	const changeLight = (light: number) => {
 		send({ light });
@@ -64,9 +63,7 @@ export function Board({ entry }: { entry: Entry }) {
 			<h2>
 				Board{" "}
 				<span class="hint">
-					{isOn
-						? `${isVirtual ? "virtual" : "in QEMU"}, operated on this page`
-						: "off while the demo is unreachable"}
+					{isOn ? "virtual, operated on this page" : "off while the demo is unreachable"}
 				</span>
 			</h2>
 			<fieldset class="board-parts" disabled={!isOn}>
@@ -95,23 +92,19 @@ export function Board({ entry }: { entry: Entry }) {
 					{has("ambientLight") && (
 						<Slider label="Ambient light" range={[0, 4095]} value={inputs.light} onChange={changeLight} />
 					)}
-					{isVirtual && (
-						<>
-							<Check
-								label="Wi-Fi in range"
-								checked={inputs.rssi !== null}
-								onToggle={(inRange) => changeSignal(inRange ? rssi : null)}
-							/>
-							<Slider
-								label="Wi-Fi signal"
-								unit=" dBm"
-								range={[-95, -30]}
-								value={rssi}
-								isOff={inputs.rssi === null}
-								onChange={changeSignal}
-							/>
-						</>
-					)}
+					<Check
+						label="Wi-Fi in range"
+						checked={inputs.rssi !== null}
+						onToggle={(inRange) => changeSignal(inRange ? rssi : null)}
+					/>
+					<Slider
+						label="Wi-Fi signal"
+						unit=" dBm"
+						range={[-95, -30]}
+						value={rssi}
+						isOff={inputs.rssi === null}
+						onChange={changeSignal}
+					/>
 					<div class="actions">
 						<Button
 							onClick={() =>
@@ -127,7 +120,7 @@ export function Board({ entry }: { entry: Entry }) {
 					<SpeakerText isPlaying={isPlaying} volume={entry.state?.peripherals.audio.volume ?? 0} />
 					<HearIt speaker={speaker} />
 				</div>
-				{isVirtual && <MakeAndInstall entry={entry} next={next} />}
+				<MakeAndInstall entry={entry} next={next} />
 			</fieldset>
 			<Problem>{problem}</Problem>
 		</section>
