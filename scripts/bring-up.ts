@@ -1,12 +1,11 @@
 /** `npm run bring-up`: tests the parts of a new board interactively, and prints the required changes of its pins.ts. */
 
-import { writeFileSync } from "node:fs";
 import { messageOf } from "../device/message-of.js";
 import { isInQemu } from "./boards/build.js";
 import { known, readArguments, usage } from "./bring-up/arguments.js";
 import { BringUpBoard } from "./bring-up/board.js";
 import { type Connection, connect } from "./bring-up/connect.js";
-import { changes, fileName, type StepResult, table } from "./bring-up/report.js";
+import { changes, table } from "./bring-up/report.js";
 import { runSteps } from "./bring-up/run.js";
 import { readPins } from "./bring-up/targets.js";
 import { Terminal } from "./bring-up/terminal.js";
@@ -50,17 +49,8 @@ async function runAll(
 	{ target, steps: chosen }: ReturnType<typeof readArguments>,
 ): Promise<void> {
 	const { host } = target;
-	const { mac_address: macAddress } = await board.request("about", {});
-	const pins = await readPins(target);
-	const file = fileName(macAddress);
-	// Saved after each step, in case the cable is unplugged.
-	const save = (steps: readonly StepResult[]) => {
-		const found = { host, date: new Date().toISOString(), macAddress, pins, steps };
-		writeFileSync(file, `${JSON.stringify(found, undefined, "\t")}\n`);
-	};
-	const results = await runSteps({ board, person, target, pins }, chosen, save);
-	save(results);
-	person.print(`\n${table(results)}\n\nResults: ${file}`);
+	const results = await runSteps({ board, person, target, pins: await readPins(target) }, chosen);
+	person.print(`\n${table(results)}`);
 	const toChange = changes(results, host);
 	if (toChange) person.print(`\nRequired changes for this board:\n\n${toChange}`);
 	if (!isInQemu(host)) person.print(`\nRestore the firmware with: npm run flash -- ${host} keep`);

@@ -1,4 +1,4 @@
-/** Report of a bring-up: a table, a file, and the required changes of pins.ts. */
+/** Report of a bring-up: a table, and the required changes of pins.ts. */
 
 import type { Finding } from "./step.js";
 
@@ -35,8 +35,4 @@ function literal(value: unknown): string {
 	if (typeof value !== "object" || value === null) return JSON.stringify(value);
 	const fields = Object.entries(value).map(([name, field]) => `${name}: ${literal(field)}`);
 	return `Object.freeze({ ${fields.join(", ")} })`;
-}
-
-export function fileName(macAddress: string): string {
-	return `bring-up-${macAddress.replaceAll(":", "")}.json`;
 }

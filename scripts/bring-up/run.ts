@@ -24,15 +24,8 @@ export const steps: readonly Step[] = [
 	{ name: "touch", title: "Touch pad", part: "touch", run: checkTouch },
 ];
 
-/**
- * @param chosen names of steps; empty for all that the model has parts for
- * @param onResult called after each step with all results; remaining steps are `skipped`
- */
-export async function runSteps(
-	context: Context,
-	chosen: readonly string[],
-	onResult: (results: readonly StepResult[]) => void,
-): Promise<readonly StepResult[]> {
+/** @param chosen names of steps; empty for all that the model has parts for @returns results, also of skipped steps */
+export async function runSteps(context: Context, chosen: readonly string[]): Promise<readonly StepResult[]> {
 	const { person, target } = context;
 	const own = steps.filter(
 		({ name, part }) =>
@@ -48,7 +41,6 @@ export async function runSteps(
 			const { isPassed, ...finding } = await attempt(step, context);
 			const outcome = isPassed ? "passed" : "failed";
 			results[index] = { name: step.name, title: step.title, outcome, ...finding };
-			onResult(results);
 			for (const note of finding.notes) person.print(`  ${note}`);
 			person.print(`  ${outcome}`);
 			isWanted = !isPassed && (await person.choose("Continue?", ["continue", "repeat"])) === "repeat";

@@ -68,7 +68,7 @@ async function bringUp(t: TestContext, options: Try) {
 	const { steps = [] } = options;
 	const { board, wired, target, pins } = await start(t, options);
 	const person = new SimulatedPerson(wired);
-	const results = await runSteps({ board, person, target, pins }, steps, () => {});
+	const results = await runSteps({ board, person, target, pins }, steps);
 	return { results, text: table(results), changes: changes(results, target.host) };
 }
 
