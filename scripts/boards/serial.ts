@@ -37,8 +37,6 @@ export class SerialPort {
 
 	/** @throws Error if the port does not exist or cannot be opened */
 	static open(options: SerialPortOptions): SerialPort {
-		if (process.platform === "win32")
-			throw new Error("Serial ports are supported on Linux and macOS only. On Windows, use idf.py monitor.");
 		const port = new SerialPort(options);
 		if (options.isAwaited && !existsSync(options.path)) void port.#reopen();
 		else port.#open();

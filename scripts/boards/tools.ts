@@ -1,24 +1,17 @@
 /** Finds the build tools for boards, QEMU and the simulator, and the serial port of a board. */
 
+import { join } from "node:path";
 import {
 	type Found,
 	findPathProblem,
 	foldersOnPath,
 	type Machine,
-	pathsOf,
 	type ToolProblem,
 	thisMachine,
 } from "../command-line/machine.js";
 import type { Problems } from "../command-line/problems.js";
 import { type FindOptions, findProject, findSdk, findTypeScript, type ModdableSdk } from "../moddable/sdk.js";
-import {
-	activateIdf,
-	idfSeries,
-	idfVersion,
-	installIdf,
-	installIdfByEim,
-	isIdfFitting,
-} from "../moddable/versions.js";
+import { activateIdf, idfSeries, idfVersion, installIdf, isIdfFitting } from "../moddable/versions.js";
 
 /** Activation commands by the location of ESP-IDF below the home folder. */
 const activations = [
@@ -32,20 +25,14 @@ const activations = [
 /** Finds ESP-IDF, the toolchain for boards and QEMU. */
 export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions = {}): Found | ToolProblem {
 	const { IDF_PATH: folder } = machine.environment;
-	const { join } = pathsOf(machine);
-	const isWindows = machine.platform === "win32";
-	const installed = isWindows
-		? undefined
-		: activations.find(({ file }) => machine.exists(join(machine.home, file)));
+	const installed = activations.find(({ file }) => machine.exists(join(machine.home, file)));
 	const fix = installed
 		? `in ${folder ? "a new" : "this"} terminal: ${installed.command}`
-		: isWindows
-			? `${installIdfByEim}, then use the shell of the shortcut that it creates`
-			: `${installIdf}, then in each terminal: ${activateIdf}`;
+		: `${installIdf}, then in each terminal: ${activateIdf}`;
 	if (!folder) return { problem: "IDF_PATH is not set: ESP-IDF is not active in this terminal.", fix };
 	if (!machine.exists(join(folder, "tools", "idf.py")))
 		return { problem: `No ESP-IDF in IDF_PATH (${folder}).`, fix };
-	const ofPath = findPathProblem(machine, "ESP-IDF", folder);
+	const ofPath = findPathProblem("ESP-IDF", folder);
 	if (ofPath) return ofPath;
 	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");
 	if (!isIdfFitting(version ?? "") && !isAnyVersion)
@@ -58,11 +45,9 @@ export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions 
 		return {
 			isWrong: true,
 			problem: "idf.py is not on the PATH.",
-			fix: isWindows
-				? 'in this shell: set "PATH=%IDF_PATH%\\tools;%PATH%"'
-				: machine.environment.IDF_PYTHON_ENV_PATH
-					? 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"'
-					: `in this terminal: . ${join(folder, "export.sh")}`,
+			fix: machine.environment.IDF_PYTHON_ENV_PATH
+				? 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"'
+				: `in this terminal: . ${join(folder, "export.sh")}`,
 		};
 	return { what: `v${version ?? "unknown"}, ${folder}` };
 }
@@ -88,8 +73,6 @@ export function findPorts(machine: Machine): readonly string[] {
 
 /** @param path port of the command line; default: the only connected port */
 export function findPort(machine: Machine, path?: string): Found | ToolProblem {
-	// On Windows ports such as COM3 are not files.
-	if (path && machine.platform === "win32") return { what: path };
 	if (path && !machine.exists(path))
 		return {
 			problem: `Serial port ${path} not found.`,

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { homedir } from "node:os";
-import path from "node:path";
+import { delimiter, join } from "node:path";
 import { projectFolder } from "./project.js";
 
 export interface Machine {
@@ -87,11 +87,6 @@ export function thisMachine(environment: NodeJS.ProcessEnv = process.env): Machi
 	};
 }
 
-/** Path functions of the platform. */
-export function pathsOf({ platform }: Pick<Machine, "platform">): path.PlatformPath {
-	return platform === "win32" ? path.win32 : path.posix;
-}
-
 /** Finds a program on the PATH. */
 export function findProgram(machine: Machine, name: string): string | undefined {
 	return findPrograms(machine, name, foldersOnPath(machine))[0];
@@ -99,31 +94,20 @@ export function findProgram(machine: Machine, name: string): string | undefined 
 
 /** Finds all programs of a name in the folders. */
 export function findPrograms(machine: Machine, name: string, folders: readonly string[]): readonly string[] {
-	const { join } = pathsOf(machine);
-	const names = machine.platform === "win32" ? [`${name}.exe`, `${name}.cmd`, `${name}.bat`, name] : [name];
-	return folders
-		.flatMap((folder) => names.map((name) => join(folder, name)))
-		.filter((file) => machine.isProgram(file));
+	return folders.map((folder) => join(folder, name)).filter((file) => machine.isProgram(file));
 }
 
-export function foldersOnPath(machine: Machine): readonly string[] {
-	// Windows names it Path.
-	const { PATH = machine.environment.Path ?? "" } = machine.environment;
-	return PATH.split(pathsOf(machine).delimiter).filter((folder) => folder !== "");
+export function foldersOnPath({ environment: { PATH = "" } }: Machine): readonly string[] {
+	return PATH.split(delimiter).filter((folder) => folder !== "");
 }
 
 /**
- * Checks a path for characters that make, nmake and CMake treat as separators, patterns or variables.
+ * Checks a path for characters that make and CMake treat as separators, patterns or variables.
  *
  * @param what subject, such as "The project" @returns undefined for a valid path
  */
-export function findPathProblem(
-	{ platform }: Pick<Machine, "platform">,
-	what: string,
-	folder: string,
-): ToolProblem | undefined {
-	const path = platform === "win32" ? folder.replace(/^[a-z]:/i, "").replaceAll("\\", "/") : folder;
-	const characters = new Set(path.match(/[^\p{L}\p{M}\p{N}/_.,+@~-]/gu));
+export function findPathProblem(what: string, folder: string): ToolProblem | undefined {
+	const characters = new Set(folder.match(/[^\p{L}\p{M}\p{N}/_.,+@~-]/gu));
 	if (characters.size === 0) return undefined;
 	const listed = [...characters].map((character) => JSON.stringify(character)).join(", ");
 	return {
@@ -135,7 +119,7 @@ export function findPathProblem(
 
 /** Quotes a path for a shell if needed. */
 export function quoted(file: string): string {
-	return /^[\w@%+=:,./\\~-]+$/.test(file) ? file : `"${file}"`;
+	return /^[\w@%+=:,./~-]+$/.test(file) ? file : `"${file}"`;
 }
 
 function orUndefined<T>(action: () => T): T | undefined {

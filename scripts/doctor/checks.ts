@@ -1,12 +1,12 @@
 /** Checks of this computer's prerequisites. Each is a function of a machine and returns a fix for a problem. */
 
+import { join } from "node:path";
 import { findIdf, findPort, findPorts } from "../boards/tools.js";
 import {
 	type Found,
 	findProgram,
 	isProblem,
 	type Machine,
-	pathsOf,
 	quoted,
 	type ToolProblem,
 } from "../command-line/machine.js";
@@ -91,13 +91,13 @@ function systemProgram(name: string): (machine: Machine) => Finding {
 	};
 }
 
-/** Build tool of ESP-IDF, whose installer includes it only on Windows. */
+/** Build tool that the installer of ESP-IDF does not include. */
 function builder(name: string, debianName: string): (machine: Machine) => Finding {
-	return program(name, (machine) => {
-		if (machine.platform === "win32") return notActive(machine);
-		if (machine.platform === "darwin") return `brew install ${name}`;
-		return `sudo apt-get install ${debianName}, or the equivalent of your system.`;
-	});
+	return program(name, ({ platform }) =>
+		platform === "darwin"
+			? `brew install ${name}`
+			: `sudo apt-get install ${debianName}, or the equivalent of your system.`,
+	);
 }
 
 const portOf = ({ environment }: Machine) => Number(environment.PORT || 8080);
@@ -141,8 +141,7 @@ function checkSoundHeaders({ platform, exists }: Machine): Finding {
 const withoutIdf: ToolProblem = { problem: "Part of ESP-IDF.", fix: "fix ESP-IDF first." };
 
 /** Instructions to activate ESP-IDF. */
-function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
-	if (platform === "win32") return "work in the shell of ESP-IDF.";
+function notActive({ environment: { IDF_PATH } }: Machine): string {
 	return `in this terminal: ${IDF_PATH ? `. ${quoted(`${IDF_PATH}/export.sh`)}` : activateIdf}`;
 }
 
@@ -150,19 +149,17 @@ function notActive({ platform, environment: { IDF_PATH } }: Machine): string {
 function checkPython(machine: Machine): Finding {
 	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
 	const { IDF_PYTHON_ENV_PATH: folder } = machine.environment;
-	const { join } = pathsOf(machine);
 	if (!folder)
 		return {
 			problem: "IDF_PYTHON_ENV_PATH is not set: the Python of ESP-IDF is not active.",
 			fix: notActive(machine),
 		};
-	const names = [join("bin", "python"), join("Scripts", "python.exe")];
-	const python = names.map((name) => join(folder, name)).find((file) => machine.isProgram(file));
-	if (python) return { what: python };
+	const python = join(folder, "bin", "python");
+	if (machine.isProgram(python)) return { what: python };
 	return {
 		isWrong: true,
 		problem: `No Python in IDF_PYTHON_ENV_PATH (${folder}).`,
-		fix: `reinstall it: ${quoted(join(machine.environment.IDF_PATH ?? "$IDF_PATH", machine.platform === "win32" ? "install.bat" : "install.sh"))} esp32,esp32s3`,
+		fix: `reinstall it: ${quoted(`${machine.environment.IDF_PATH}/install.sh`)} esp32,esp32s3`,
 	};
 }
 
@@ -172,8 +169,6 @@ function checkXtensa(machine: Machine): Finding {
 }
 
 function checkSerialPort(machine: Machine): Finding {
-	if (machine.platform === "win32")
-		return { what: "not checked on Windows: see the Device Manager and specify port=COM3" };
 	const ports = findPorts(machine);
 	const wrong = ports.map((port) => findPort(machine, port)).find(isProblem);
 	const found = wrong ?? findPort(machine, ports[0]);

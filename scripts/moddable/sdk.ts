@@ -2,22 +2,16 @@
 
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { sdkFolder } from "../../hosts/virtual/node/xs.js";
 import { exitCodeOf } from "../command-line/child.js";
-import {
-	type Found,
-	findPathProblem,
-	type Machine,
-	pathsOf,
-	type ToolProblem,
-} from "../command-line/machine.js";
+import { type Found, findPathProblem, type Machine, type ToolProblem } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
 import { installSdk, sdkVersion } from "./versions.js";
 
 /** Operating system in the notation of mcconfig. */
-export type Desktop = "lin" | "mac" | "win";
-const desktops: Partial<Record<NodeJS.Platform, Desktop>> = { linux: "lin", darwin: "mac", win32: "win" };
+export type Desktop = "lin" | "mac";
+const desktops: Partial<Record<NodeJS.Platform, Desktop>> = { linux: "lin", darwin: "mac" };
 
 export interface ModdableSdk {
 	readonly folder: string;
@@ -38,7 +32,7 @@ export interface FindOptions {
 
 /** Checks the project path, which the SDK's makefiles contain. */
 export function findProject(machine: Machine): Found | ToolProblem {
-	return findPathProblem(machine, "This project", machine.project) ?? { what: machine.project };
+	return findPathProblem("This project", machine.project) ?? { what: machine.project };
 }
 
 /** Finds the SDK in MODDABLE, or in the default folder of xs-dev. */
@@ -50,11 +44,9 @@ export function findSdk(
 	const desktop = desktops[machine.platform];
 	if (!desktop)
 		return {
-			problem: `The Moddable SDK does not run on ${machine.platform}.`,
-			fix: "use Linux, macOS or Windows.",
+			problem: `Builds with the Moddable SDK are not supported on ${machine.platform}.`,
+			fix: "use Linux or macOS; on Windows, WSL (https://learn.microsoft.com/windows/wsl).",
 		};
-	const { join } = pathsOf(machine);
-	const isWindows = machine.platform === "win32";
 	const folder = sdkFolder(machine.environment, machine.home, machine.platform);
 	if (!machine.exists(join(folder, "tools", "mcconfig.js")))
 		return {
@@ -63,7 +55,7 @@ export function findSdk(
 				: `No Moddable SDK in ${folder}, and MODDABLE is not set.`,
 			fix: `${configured ? "set MODDABLE to the folder of the SDK, or unset it and run: " : ""}${installSdk}`,
 		};
-	const ofSdk = findPathProblem(machine, "The Moddable SDK", folder);
+	const ofSdk = findPathProblem("The Moddable SDK", folder);
 	if (ofSdk) return ofSdk;
 	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
 	if (version !== sdkVersion && !isAnyVersion)
@@ -71,10 +63,10 @@ export function findSdk(
 			isWrong: true,
 			problem: `The Moddable SDK in ${folder} is ${version}; this project requires ${sdkVersion}.`,
 			// xs-dev does not change an existing folder.
-			fix: `${isWindows ? "move" : "mv"} ${folder} ${folder}-previous && ${installSdk}`,
+			fix: `mv ${folder} ${folder}-previous && ${installSdk}`,
 		};
 	const tools = join(folder, "build", "bin", desktop, "release");
-	if (!["mcconfig", "mcconfig.exe"].some((name) => machine.isProgram(join(tools, name))))
+	if (!machine.isProgram(join(tools, "mcconfig")))
 		return {
 			isWrong: true,
 			problem: `Tools of the Moddable SDK in ${folder} not built.`,
@@ -82,27 +74,24 @@ export function findSdk(
 		};
 	const path = [join(machine.project, "node_modules", ".bin"), tools, machine.environment.PATH ?? ""];
 	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = machine.environment;
-	const environment = { ...others, MODDABLE: folder, PATH: path.join(pathsOf(machine).delimiter) };
+	const environment = { ...others, MODDABLE: folder, PATH: path.join(delimiter) };
 	return { folder, desktop, tools, environment, what: `${version}, ${folder}` };
 }
 
 /** @returns path of the simulator */
 export function findSimulator(sdk: ModdableSdk, machine: Machine): Found | ToolProblem {
-	const endings = { lin: "", mac: ".app", win: ".exe" };
-	const app = pathsOf(machine).join(sdk.tools, `mcsim${endings[sdk.desktop]}`);
+	const app = join(sdk.tools, sdk.desktop === "mac" ? "mcsim.app" : "mcsim");
 	return machine.exists(app) ? { what: app } : { problem: `${app} not found.`, fix: makeTools(sdk) };
 }
 
 /** @returns command that builds the programs of the SDK */
 function makeTools({ folder, desktop, tools }: Pick<ModdableSdk, "folder" | "desktop" | "tools">): string {
-	if (desktop === "win")
-		return `in the x86 Native Tools Command Prompt: cd ${folder}\\build\\makefiles\\win && build.bat`;
 	return `cd ${folder}/build/makefiles/${desktop} && MODDABLE=${folder} PATH="${tools}:$PATH" make release`;
 }
 
 /** Checks the compiler of the project, which mcconfig uses. */
 export function findTypeScript(machine: Machine): Found | ToolProblem {
-	const file = pathsOf(machine).join(machine.project, "node_modules", "typescript", "package.json");
+	const file = join(machine.project, "node_modules", "typescript", "package.json");
 	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
 	if (version !== undefined) return { what: `TypeScript ${version}` };
 	return { problem: "Packages not installed.", fix: "npm ci" };

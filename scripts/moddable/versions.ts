@@ -18,8 +18,6 @@ export const installIdf =
 	`https://github.com/espressif/esp-idf.git ${idfFolder} && ${idfFolder}/install.sh esp32,esp32s3`;
 /** Activation command for each terminal. */
 export const activateIdf = `. ${idfFolder}/export.sh`;
-/** Installation with Espressif's installer. On Linux and macOS it defines idf.py as a shell function, which the SDK's makefile cannot call. */
-export const installIdfByEim = `eim install -i v${idfVersion}`;
 /** Accepted series, of which any patch version is suitable. */
 export const idfSeries = idfVersion.split(".").slice(0, 2).join(".");
 

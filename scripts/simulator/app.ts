@@ -36,8 +36,7 @@ export async function buildForSimulator(options: SimulatorBuildOptions): Promise
 		settings: [`version=${version}`, ...(releaseKeys === "" ? [] : [`release_keys=${releaseKeys}`])],
 		onOutput,
 	});
-	const library = sdk.desktop === "win" ? "mc.dll" : "mc.so";
-	return join(outputFolder, "bin", sdk.desktop, subplatform, "debug", "device", library);
+	return join(outputFolder, "bin", sdk.desktop, subplatform, "debug", "device", "mc.so");
 }
 
 export interface SimulatorOptions {
@@ -93,26 +92,14 @@ export function startSimulator({
 
 function simulatorProgram(sdk: ModdableSdk): [string, ...string[]] {
 	const mcsim = join(sdk.tools, "mcsim");
-	switch (sdk.desktop) {
-		case "lin":
-			// Without stdbuf, output to a pipe is buffered in blocks of 4 KB.
-			return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
-		case "mac":
-			return ["open", "-W", "-n", "-a", `${mcsim}.app`];
-		case "win":
-			return [`${mcsim}.exe`];
-	}
+	if (sdk.desktop === "mac") return ["open", "-W", "-n", "-a", `${mcsim}.app`];
+	// Without stdbuf, output to a pipe is buffered in blocks of 4 KB.
+	return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
 }
 
 function keptFolder(desktop: Desktop, configFolder: string): string {
-	switch (desktop) {
-		case "lin":
-			return join(configFolder, signature);
-		case "mac":
-			return join(homedir(), "Library", "Application Support", signature);
-		case "win":
-			return join(process.env.LOCALAPPDATA ?? homedir(), signature);
-	}
+	if (desktop === "lin") return join(configFolder, signature);
+	return join(homedir(), "Library", "Application Support", signature);
 }
 
 /** Merges settings into the file that hosts/simulator/panels/parts/device-store.js reads. */

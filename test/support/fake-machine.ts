@@ -1,12 +1,11 @@
 /** Simulated computers with fake files for checks of tools. */
 
-import { type Machine, pathsOf } from "../../scripts/command-line/machine.js";
+import type { Machine } from "../../scripts/command-line/machine.js";
 import { idfVersion, sdkVersion } from "../../scripts/moddable/versions.js";
 
 export interface FakeMachineOptions {
 	readonly platform?: NodeJS.Platform;
 	readonly nodeVersion?: string;
-	readonly home?: string;
 	readonly project?: string;
 	readonly environment?: Readonly<Record<string, string>>;
 	/** File contents by path; a path that ends with `!` cannot be opened by this user. */
@@ -17,23 +16,21 @@ export interface FakeMachineOptions {
 
 export function fakeMachine(options: FakeMachineOptions = {}): Machine {
 	const { platform = "linux", files = {}, listening = {} } = options;
-	const isWindows = platform === "win32";
-	const { sep } = pathsOf({ platform });
 	const paths = Object.keys(files).map((path) => path.replace(/!$/, ""));
-	const exists = (path: string) => paths.some((known) => known === path || known.startsWith(`${path}${sep}`));
+	const exists = (path: string) => paths.some((known) => known === path || known.startsWith(`${path}/`));
 	return {
 		platform,
 		nodeVersion: options.nodeVersion ?? "22.1.0",
-		home: options.home ?? (isWindows ? "C:\\Users\\Ann" : "/home/ann"),
-		project: options.project ?? (isWindows ? "D:\\device-gateway" : "/home/ann/device-gateway"),
+		home: "/home/ann",
+		project: options.project ?? "/home/ann/device-gateway",
 		environment: options.environment ?? {},
 		exists,
 		read: (path) => files[path],
 		list: (folder) => [
 			...new Set(
 				paths
-					.filter((path) => path.startsWith(`${folder}${sep}`))
-					.map((path) => path.slice(folder.length + 1).split(sep)[0] ?? ""),
+					.filter((path) => path.startsWith(`${folder}/`))
+					.map((path) => path.slice(folder.length + 1).split("/")[0] ?? ""),
 			),
 		],
 		isProgram: (path) => path in files,
@@ -46,22 +43,20 @@ export function fakeMachine(options: FakeMachineOptions = {}): Machine {
 
 /** Files of a Moddable SDK with built tools. @param desktop mcconfig's name of the system */
 export function sdkFiles(folder: string, version = sdkVersion, desktop = "lin"): Record<string, string> {
-	const isWindows = desktop === "win";
-	const at = (...names: readonly string[]) => [folder, ...names].join(isWindows ? "\\" : "/");
+	const programs = `${folder}/build/bin/${desktop}/release`;
 	return {
-		[at("tools", "mcconfig.js")]: "",
-		[at("tools", "VERSION")]: `${version}\n`,
-		[at("build", "bin", desktop, "release", isWindows ? "mcconfig.exe" : "mcconfig")]: "",
-		[at("build", "bin", desktop, "release", isWindows ? "mcsim.exe" : "mcsim")]: "",
+		[`${folder}/tools/mcconfig.js`]: "",
+		[`${folder}/tools/VERSION`]: `${version}\n`,
+		[`${programs}/mcconfig`]: "",
+		[`${programs}/mcsim`]: "",
 	};
 }
 
 export function idfFiles(folder: string, version = idfVersion): Record<string, string> {
 	const names = ["MAJOR", "MINOR", "PATCH"];
 	const lines = version.split(".").map((figure, index) => `set(IDF_VERSION_${names[index]} ${figure})`);
-	const sep = folder.includes("\\") ? "\\" : "/";
 	return {
-		[[folder, "tools", "idf.py"].join(sep)]: "",
-		[[folder, "tools", "cmake", "version.cmake"].join(sep)]: `${lines.join("\n")}\n`,
+		[`${folder}/tools/idf.py`]: "",
+		[`${folder}/tools/cmake/version.cmake`]: `${lines.join("\n")}\n`,
 	};
 }

@@ -149,7 +149,6 @@ describe("requirements of flashing", () => {
 		assert.match(problemOf(findPort(machineWith())), /No board connected by USB.*port=/);
 		assert.match(problemOf(findPort(several, "/dev/ttyACM9")), /Serial port \/dev\/ttyACM9 not found/);
 		assert.match(problemOf(findPort(machineWith("ttyACM0!"))), /No permission to open \/dev\/ttyACM0/);
-		assert.deepEqual(findPort(fakeMachine({ platform: "win32" }), "COM3"), { what: "COM3" });
 	});
 
 	test("are listed by the script in one message, with the Moddable SDK and without any secret", () => {
