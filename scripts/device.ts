@@ -1,6 +1,6 @@
 /**
- * `npm run device`: runs one virtual device and exits with the status of the XS machine; status 1 is a usage error, 2 a failed
- * start.
+ * `npm run device`: runs one virtual device and exits with the status of the XS machine; status 1 is a usage error or a
+ * failed start.
  */
 
 import { watch as watchFolder } from "node:fs";
@@ -8,7 +8,6 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { messageOf } from "../device/message-of.js";
 import { parseGatewayUrl } from "../device/network/gateway-url.js";
-import type { Model } from "../device/protocol/schema.js";
 import { readSettings } from "../gateway/settings.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
@@ -47,36 +46,13 @@ async function run({ values }: Arguments<typeof options>): Promise<void> {
 	const { discover, serial, restart, watch } = values;
 	if (discover && values.gateway !== undefined)
 		throw new UsageError("--discover cannot be combined with --gateway.");
+	// The device discovers its gateway if the address is empty.
 	const gateway = discover ? "" : (values.gateway ?? "ws://127.0.0.1:8080/device");
+	if (!discover) parseGatewayUrl(gateway);
 	const model = findModel(values.model);
 	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}.`);
 	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
 		throw new UsageError("--serial must be six hexadecimal digits.");
-	try {
-		if (!discover) parseGatewayUrl(gateway);
-	} catch (error) {
-		throw new UsageError(messageOf(error));
-	}
-	try {
-		await start({ model, gateway, serial, restart, watch });
-	} catch (error) {
-		console.error(messageOf(error));
-		process.exitCode = 2;
-	}
-}
-
-interface StartOptions {
-	readonly model: Model;
-	/** Empty to discover it. */
-	readonly gateway: string;
-	readonly serial: string | undefined;
-	/** Whether to restart after a crash. */
-	readonly restart: boolean;
-	/** Whether to restart after a change of the sources. */
-	readonly watch: boolean;
-}
-
-async function start({ model, gateway, serial, restart, watch }: StartOptions): Promise<void> {
 	const token = findToken();
 	const { dataDir } = readSettings({ DATA_DIR: process.env.DATA_DIR });
 	const identity = Identity.claim({ dataDir, model, serial });
