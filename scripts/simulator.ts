@@ -1,12 +1,11 @@
 /** `npm run simulator`: runs the firmware in the Moddable simulator with a panel of LED ring, buttons and sensors. */
 
 import { join } from "node:path";
-import { parseGatewayUrl } from "../device/network/gateway-url.js";
 import { installedSettings } from "../device/protocol/messages.js";
 import { needSdk } from "./boards/tools.js";
 import { exitCodeOf } from "./command-line/child.js";
 import { print, runWords, UsageError } from "./command-line/command.js";
-import { findToken, modelNames, readAuthority } from "./command-line/device-settings.js";
+import { findToken, modelNames, readGateway } from "./command-line/device-settings.js";
 import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
@@ -60,8 +59,7 @@ function readArguments(words: readonly string[]) {
 	const problems = new Problems();
 	const { model, values, isAnyVersion } = parseDeviceWords(words, known, problems);
 	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(findToken) } = values;
-	problems.attempt(() => parseGatewayUrl(gateway));
-	const ca = values.ca && problems.attempt(() => readAuthority(values.ca));
+	const { ca } = readGateway({ ...values, gateway }, problems);
 	if (problems.areFound || !model) throw problems.asError(UsageError);
 	const settings = { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) };
 	return { model, settings, isAnyVersion };

@@ -1,6 +1,5 @@
 /** Parses and checks the command line of `npm run flash`. */
 
-import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/schema.js";
 import { isLoopback, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
@@ -9,7 +8,7 @@ import {
 	type DeviceSettings,
 	findToken,
 	modelNames,
-	readAuthority,
+	readGateway,
 	settingsOf,
 } from "../command-line/device-settings.js";
 import { Problems } from "../command-line/problems.js";
@@ -56,7 +55,11 @@ export function readArguments(words: readonly string[]): FlashArguments {
 
 function readSettings(values: Values, problems: Problems): DeviceSettings {
 	checkNetwork(values, problems);
-	const ca = checkGateway(values, problems);
+	const { url, ca } = readGateway(values, problems);
+	if (url && isLoopback(url.host))
+		problems.add(
+			`A board cannot reach ${url.host}. Specify the address of the gateway in your network, and start it with HOST=0.0.0.0.`,
+		);
 	const token = values.token ?? problems.attempt(findToken);
 	const { port: _, ...given } = values;
 	return settingsOf({ ...given, token, ca });
@@ -70,14 +73,4 @@ function checkNetwork({ ssid, password, ssid2, password2 }: Values, problems: Pr
 	if (ssid2) problems.add(ssidProblem(ssid2, "second Wi-Fi network"));
 	else if (password2) problems.add("password2=… requires ssid2=…, the name of the second Wi-Fi network.");
 	problems.add(passwordProblem(password2 ?? ""));
-}
-
-/** @returns CA certificate of the gateway, if any */
-function checkGateway({ gateway, ca }: Values, problems: Problems): string | undefined {
-	const url = gateway ? problems.attempt(() => parseGatewayUrl(gateway)) : undefined;
-	if (url && isLoopback(url.host))
-		problems.add(
-			`A board cannot reach ${url.host}. Specify the address of the gateway in your network, and start it with HOST=0.0.0.0.`,
-		);
-	return url?.isSecure || ca ? problems.attempt(() => readAuthority(ca)) : undefined;
 }

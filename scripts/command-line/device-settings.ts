@@ -2,9 +2,11 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type Model, models } from "../../device/protocol/schema.js";
 import { longestAuthority } from "../../hosts/esp32/nvs-settings.js";
 import { findGatewayToken } from "./gateway-token.js";
+import type { Problems } from "./problems.js";
 
 /** Settings by name, as in device/settings.ts. */
 export type DeviceSettings = Readonly<Record<string, string>>;
@@ -21,12 +23,21 @@ export function settingsOf(values: Readonly<Record<string, string | undefined>>)
 	return Object.fromEntries(entries);
 }
 
-export const authorityMissing =
-	"wss requires ca=…, the PEM file of the authority that signed the gateway's certificate.";
+/** Checks the address of the gateway and its CA certificate, a file in PEM or DER. @returns the certificate's DER in base64 */
+export function readGateway({ gateway, ca: file }: GatewaySettings, problems: Problems) {
+	const url = gateway ? problems.attempt(() => parseGatewayUrl(gateway)) : undefined;
+	if (url?.isSecure && !file)
+		problems.add("wss requires ca=…, the PEM file of the authority that signed the gateway's certificate.");
+	return { url, ca: file ? problems.attempt(() => readAuthority(file)) : undefined };
+}
 
-/** Reads a certificate in PEM or DER. @returns its DER in base64 @throws Error */
-export function readAuthority(file: string | undefined): string {
-	if (!file) throw new Error(authorityMissing);
+interface GatewaySettings {
+	readonly gateway?: string;
+	readonly ca?: string;
+}
+
+/** @returns DER in base64 @throws Error */
+export function readAuthority(file: string): string {
 	const base64 = readCertificate(file).raw.toString("base64");
 	if (base64.length > longestAuthority)
 		throw new Error(`${file} is too long: a device stores a certificate of at most 2997 bytes in DER.`);

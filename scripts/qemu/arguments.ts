@@ -1,17 +1,15 @@
 /** Parses and checks the command line of `npm run qemu`. */
 
-import { parseGatewayUrl } from "../../device/network/gateway-url.js";
 import { type InstalledSetting, installedSettings } from "../../device/protocol/messages.js";
 import type { Model } from "../../device/protocol/models.js";
 import { isLoopback } from "../../hosts/esp32/nvs-settings.js";
 import { inputExamples } from "../../hosts/virtual/node/input.js";
 import { UsageError } from "../command-line/command.js";
 import {
-	authorityMissing,
 	type DeviceSettings,
 	findToken,
 	modelNames,
-	readAuthority,
+	readGateway,
 	settingsOf,
 } from "../command-line/device-settings.js";
 import { Problems } from "../command-line/problems.js";
@@ -71,27 +69,18 @@ export function readArguments(words: readonly string[]): QemuArguments {
 }
 
 function readSettings(values: Values, problems: Problems): DeviceSettings {
-	const gateway = problems.attempt(() => gatewayFor(values));
-	const ca = values.ca ? problems.attempt(() => readAuthority(values.ca)) : undefined;
-	const token = values.token ?? problems.attempt(findToken);
+	const { url, ca } = readGateway(values, problems);
+	const { gateway: given = "", token = problems.attempt(findToken) } = values;
+	if (!given)
+		problems.add("Specify gateway=…, the address that npm start prints, such as ws://127.0.0.1:8080/device.");
+	const host = url && hostInQemu(url.host);
+	const gateway = given.replace(/^(wss?:\/\/)[^/:]+/i, `$1${host}`);
+	if (host !== url?.host)
+		console.log(
+			`In QEMU, this computer is ${host}: the device connects to ${gateway}${url?.isSecure ? ", and the certificate of the gateway must include it" : ""}.`,
+		);
 	const sntp = values.sntp && hostInQemu(values.sntp);
 	return settingsOf({ ...values, ssid: "qemu", gateway, token, ca, sntp });
-}
-
-/** Replaces this computer by its address in QEMU, and says so. */
-function gatewayFor({ gateway, ca }: Values): string {
-	if (!gateway)
-		throw new Error(
-			"Specify gateway=…, the address that npm start prints, such as ws://127.0.0.1:8080/device.",
-		);
-	const { isSecure, host } = parseGatewayUrl(gateway);
-	if (isSecure && !ca) throw new Error(authorityMissing);
-	const qemuHost = hostInQemu(host);
-	if (qemuHost === host) return gateway;
-	const url = gateway.replace(/^(wss?:\/\/)[^/:]+/i, `$1${qemuHost}`);
-	console.log(`In QEMU, this computer is ${qemuHost}: the device connects to ${url}.`);
-	if (isSecure) console.log(`The certificate of the gateway must include ${qemuHost}.`);
-	return url;
 }
 
 function hostInQemu(host: string): string {
