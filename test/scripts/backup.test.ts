@@ -48,7 +48,7 @@ describe("npm run backup and npm run restore", () => {
 
 		const { code: restoredCode, output: said } = await set.restore();
 		assert.equal(restoredCode, 0, said);
-		assert.match(said, /^Restored .*: 1 tokens, 1 webhooks/);
+		assert.match(said, /^Restored .*: 2 files/);
 		assert.match(said, /WEBHOOKS_FILE=.*restored\/webhooks\.json/);
 		const tokens = JSON.parse(await readFile(join(restored, "tokens.json"), "utf8"));
 		assert.deepEqual([tokens.device, tokens.monitor], [deviceToken, monitorToken]);
