@@ -9,7 +9,6 @@ import {
 	findPrograms,
 	foldersOnPath,
 	type Machine,
-	quoted,
 	type ToolProblem,
 } from "../command-line/machine.js";
 
@@ -17,30 +16,14 @@ const chip = "esp32s3";
 const boardModel = "esp32s3.board";
 const install = "build it as in hosts/qemu/model/README.md, and add its folder to the PATH.";
 
-/** Finds QEMU on the PATH. */
+/** Finds a QEMU with the model of the boards on the PATH. */
 export function findQemu(machine: Machine): Found | ToolProblem {
 	const programs = findPrograms(machine, "qemu-system-xtensa", foldersOnPath(machine));
-	let problem: ToolProblem | undefined;
-	for (const qemu of programs) {
-		const wrong = findLack(machine, qemu);
-		if (!wrong) return { what: qemu };
-		problem ??= { isWrong: true, ...wrong };
-	}
-	return problem ?? { problem: "QEMU for the ESP32-S3 not found.", fix: install };
-}
-
-function findLack(machine: Machine, qemu: string): ToolProblem | undefined {
-	const machines = machine.run(qemu, ["-machine", "help"]);
-	if (machines === undefined)
-		return {
-			problem: `${qemu} does not start.`,
-			fix: `see what this prints: ${quoted(qemu)} -machine help`,
-		};
-	if (!machines.split(/\r?\n/).some((line) => line.split(" ")[0] === chip))
-		return { problem: `${qemu} does not support ${chip}: it is not Espressif's QEMU.`, fix: install };
-	if (machine.run(qemu, ["-device", `${boardModel},help`]) === undefined)
-		return { problem: `${qemu} lacks the model of the boards, ${boardModel}.`, fix: install };
-	return undefined;
+	const qemu = programs.find((file) => machine.run(file, ["-device", `${boardModel},help`]) !== undefined);
+	if (qemu) return { what: qemu };
+	const [other] = programs;
+	if (!other) return { problem: "QEMU for the ESP32-S3 not found.", fix: install };
+	return { isWrong: true, problem: `${other} lacks the model of the boards, ${boardModel}.`, fix: install };
 }
 
 export interface QemuOptions {

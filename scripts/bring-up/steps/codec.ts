@@ -3,19 +3,6 @@
 import { type Context, type Finding, failed, passed } from "../step.js";
 import { boardModule } from "../targets.js";
 
-/** Common chips of such boards by 7-bit address. */
-const knownChips: Readonly<Record<number, string>> = {
-	16: "ES8388 or ES7243",
-	24: "ES8311, TAS2505 or TLV320AIC",
-	25: "ES8311 with its pin CE high, or LIS3DH",
-	26: "WM8960, WM8978 or NAU8810",
-	27: "WM8731",
-	32: "a port expander (TCA9554, PCA9557)",
-	52: "a power supply (AXP192, AXP2101)",
-	64: "ES7210",
-	81: "a clock (PCF8563)",
-	104: "MPU6050 or DS3231",
-};
 const allAddresses = Array.from({ length: 0x70 }, (_, index) => 0x08 + index);
 /** Addresses of the ES8311 with CE low and high (data sheet 10.0); its registers 0xFD and 0xFE are 0x83 and 0x11. */
 const codecAddresses = [0x18, 0x19];
@@ -38,7 +25,7 @@ export async function checkCodec(context: Context): Promise<Finding> {
 		person.print(
 			`The ${low} line, GPIO ${low === "data" ? data : clock}, stays low: short circuit to ground, or a chip without power.`,
 		);
-	for (const address of answering) person.print(`  ${named(address)}`);
+	if (answering.length > 0) person.print(`Responding addresses: ${answering.map(hex).join(", ")}.`);
 	const found = await findCodec(context, { data, clock }, answering);
 	if (found === expected)
 		return passed(`ES8311 responds at GPIO ${data} (data) and ${clock} (clock), address ${hex(found)}.`);
@@ -49,7 +36,6 @@ export async function checkCodec(context: Context): Promise<Finding> {
 			),
 			pins: { codec: { data, clock, address: found } },
 		};
-	const others = answering.length > 0 ? ` Other responses: ${answering.map(named).join("; ")}.` : "";
 	const elsewhere = await searchPins(context);
 	if (elsewhere) {
 		const { bus, address } = elsewhere;
@@ -64,7 +50,7 @@ export async function checkCodec(context: Context): Promise<Finding> {
 		};
 	}
 	return failed(
-		`No ES8311 responds at GPIO ${data} (data) and ${clock} (clock) or any other pair of free pins.${others}`,
+		`No ES8311 responds at GPIO ${data} (data) and ${clock} (clock) or any other pair of free pins.`,
 		...(low ? [`The ${low} line, GPIO ${low === "data" ? data : clock}, stays low.`] : []),
 		"Check its supply (3.3 V), its ground, and the pull-ups of both lines.",
 	);
@@ -102,10 +88,6 @@ async function searchPins(context: Context): Promise<{ bus: Bus; address: number
 		if (address !== undefined) return { bus, address };
 	}
 	return undefined;
-}
-
-function named(address: number): string {
-	return `${hex(address)}: ${knownChips[address] ?? "unknown"}`;
 }
 
 function hex(address: number): string {
