@@ -6,6 +6,7 @@ import { createDashboard } from "../gateway/dashboard/extension.js";
 import type { CreateExtension } from "../gateway/extension.js";
 import { loadExtensions } from "../gateway/extensions.js";
 import { Gateway } from "../gateway/gateway.js";
+import { isProgram } from "../gateway/program.js";
 import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
@@ -15,9 +16,7 @@ import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
 import { runCommand } from "./command-line/command.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
-import { DemoReleases } from "./demo/releases.js";
 import { DemoApi } from "./demo/routes.js";
-import { withVoice } from "./demo/voice.js";
 
 const usage = `Usage: npm run demo
 
@@ -39,13 +38,14 @@ const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntr
 await runCommand({ name: "demo", usage, options: {}, run });
 
 async function run(): Promise<void> {
-	const environment = withVoice({ ...process.env, LOG_LEVEL: process.env.LOG_LEVEL?.trim() || "warn" });
+	const { LOG_LEVEL, SPEECH_COMMAND, PATH } = process.env;
+	const speech = SPEECH_COMMAND?.trim() || (isProgram("espeak-ng", PATH) ? "espeak-ng --stdout" : "");
+	const environment = { ...process.env, LOG_LEVEL: LOG_LEVEL?.trim() || "warn", SPEECH_COMMAND: speech };
 	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];
 	const { releasesDir, releaseKeys } = settings;
 	const running = () => devices.map(({ started }) => started.version);
-	const releases = new DemoReleases({ releasesDir, releaseKeys, running });
-	const api = new DemoApi(releases);
+	const api = new DemoApi({ releasesDir, releaseKeys, running });
 	const log = createLog(settings.logLevel);
 	const joined = await loadExtensions(environment, log);
 	const gateway = new Gateway({
@@ -88,7 +88,7 @@ async function run(): Promise<void> {
 	console.log(`Engine     ${findXs().description}`);
 	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
-	console.log(toTry(Boolean(environment.SPEECH_COMMAND?.trim())));
+	console.log(toTry(speech !== ""));
 	console.log("Press Ctrl-C to stop.");
 }
 

@@ -11,7 +11,7 @@ import { makeVirtualImages } from "../release/images.js";
 
 const notes = "Built from this checkout by npm run demo.";
 
-export interface DemoReleasesOptions {
+export interface ReleaseOptions {
 	readonly releasesDir: string;
 	/** Release keys of the gateway. */
 	readonly releaseKeys: ReleaseKeys;
@@ -19,46 +19,29 @@ export interface DemoReleasesOptions {
 	readonly running: () => readonly string[];
 }
 
-export class DemoReleases {
-	readonly #options: DemoReleasesOptions;
-	#making: Promise<string> | undefined;
+/** Next minor version after all known ones. @throws Error if the catalog cannot be read */
+export async function nextVersion({ releasesDir, running }: ReleaseOptions): Promise<string> {
+	const { releases } = await readCatalog(releasesDir);
+	const versions = [packageVersion(), ...running(), ...releases.map(({ version }) => version)];
+	const known = versions.flatMap((version) => parseVersion(version) ?? []);
+	const highest = known.sort(rcompare)[0]?.version ?? packageVersion();
+	return inc(highest, "minor") ?? highest;
+}
 
-	constructor(options: DemoReleasesOptions) {
-		this.#options = options;
-	}
-
-	/** Next minor version after all known ones. @throws Error if the catalog cannot be read */
-	async next(): Promise<string> {
-		const { releasesDir, running } = this.#options;
-		const { releases } = await readCatalog(releasesDir);
-		const versions = [packageVersion(), ...running(), ...releases.map(({ version }) => version)];
-		const known = versions.flatMap((version) => parseVersion(version) ?? []);
-		const highest = known.sort(rcompare)[0]?.version ?? packageVersion();
-		return inc(highest, "minor") ?? highest;
-	}
-
-	/** Builds the next version from the current sources. Concurrent calls share the result. @returns the version @throws {RequestError} */
-	make(): Promise<string> {
-		this.#making ??= this.#makeNext().finally(() => {
-			this.#making = undefined;
-		});
-		return this.#making;
-	}
-
-	async #makeNext(): Promise<string> {
-		const { releasesDir, releaseKeys } = this.#options;
-		try {
-			const version = await this.next();
-			if (releaseKeys.length > 0)
-				throw new Error(
-					`RELEASE_KEYS is set, so devices require signed firmware. Use npm run release -- ${version} --allow-dirty --key …`,
-				);
-			const now = new Date();
-			const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000));
-			await addRelease(releasesDir, { version, date: now.toISOString().slice(0, 10), notes, images });
-			return version;
-		} catch (error) {
-			throw new RequestError(422, `Building the release failed: ${messageOf(error)}`);
-		}
+/** Builds the next version from the current sources. @returns the version @throws {RequestError} */
+export async function makeRelease(options: ReleaseOptions): Promise<string> {
+	const { releasesDir, releaseKeys } = options;
+	try {
+		const version = await nextVersion(options);
+		if (releaseKeys.length > 0)
+			throw new Error(
+				`RELEASE_KEYS is set, so devices require signed firmware. Use npm run release -- ${version} --allow-dirty --key …`,
+			);
+		const now = new Date();
+		const images = await makeVirtualImages(version, Math.floor(now.getTime() / 1000));
+		await addRelease(releasesDir, { version, date: now.toISOString().slice(0, 10), notes, images });
+		return version;
+	} catch (error) {
+		throw new RequestError(422, `Building the release failed: ${messageOf(error)}`);
 	}
 }

@@ -7,7 +7,7 @@ import { applyInput } from "../../hosts/virtual/node/input.js";
 import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { BoardStream } from "./board-stream.js";
 import { demoRoutes } from "./messages.js";
-import type { DemoReleases } from "./releases.js";
+import { makeRelease, nextVersion, type ReleaseOptions } from "./releases.js";
 
 interface Served {
 	readonly device: VirtualDevice;
@@ -17,7 +17,7 @@ interface Served {
 }
 
 export class DemoApi {
-	readonly #releases: Pick<DemoReleases, "make" | "next">;
+	readonly #releases: ReleaseOptions;
 	readonly #served = new Map<string, Served>();
 	#onReady = () => {};
 	/** Resolves when the devices run, for early requests of a page that is still open. */
@@ -25,7 +25,7 @@ export class DemoApi {
 		this.#onReady = resolve;
 	});
 
-	constructor(releases: Pick<DemoReleases, "make" | "next">) {
+	constructor(releases: ReleaseOptions) {
 		this.#releases = releases;
 	}
 
@@ -50,7 +50,7 @@ export class DemoApi {
 				return { devices: [...this.#served.keys()] };
 			},
 			"GET /api/demo/devices/:id/board": async ({ params: { id }, request, response }) => {
-				const next = await this.#releases.next();
+				const next = await nextVersion(this.#releases);
 				const { stream } = await this.#find(id);
 				if (request.method === "GET") stream.add(response, next);
 				else response.end();
@@ -74,7 +74,7 @@ export class DemoApi {
 			},
 			"POST /api/demo/releases": async () => {
 				await this.#ready;
-				const version = await this.#releases.make();
+				const version = await makeRelease(this.#releases);
 				void this.#announceNext();
 				return { version };
 			},
@@ -82,7 +82,7 @@ export class DemoApi {
 	}
 
 	async #announceNext(): Promise<void> {
-		const next = await this.#releases.next();
+		const next = await nextVersion(this.#releases);
 		for (const { stream } of this.#served.values()) stream.send("next", next);
 	}
 
