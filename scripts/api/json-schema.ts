@@ -63,13 +63,16 @@ function typeOf(schema: Shape, references: References): JsonObject {
 		case "either":
 			return { anyOf: schema.of.map((option) => jsonSchemaOf(option, references)) };
 		case "object":
+		case "closed": {
+			const isChange = schema.type === "object" && schema.isChange;
 			return {
 				type: "object",
 				...requiredOf(schema.fields),
-				...(schema.isChange && { minProperties: 1 }),
+				...(isChange && { minProperties: 1 }),
 				properties: propertiesOf(schema, references),
-				...(schema.isChange && { additionalProperties: false }),
+				...((isChange || schema.type === "closed") && { additionalProperties: false }),
 			};
+		}
 		case "typed":
 			return jsonSchemaOf(schema.of, references);
 		case "record":
@@ -84,13 +87,6 @@ function typeOf(schema: Shape, references: References): JsonObject {
 			return orNull(jsonSchemaOf(schema.of, references));
 		case "array":
 			return { type: "array", items: jsonSchemaOf(schema.item, references) };
-		case "closed":
-			return {
-				type: "object",
-				...requiredOf(schema.fields),
-				properties: propertiesOf(schema, references),
-				additionalProperties: false,
-			};
 		case "counts":
 			return {
 				type: "object",

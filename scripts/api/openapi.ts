@@ -151,7 +151,7 @@ class Operations {
 				Object.entries(problems).map(([status, response]) => [
 					status,
 					typeof response === "string"
-						? { description: response, content: problem }
+						? rejection(response)
 						: { description: response.description, content: this.#contentOf(response.content) },
 				]),
 			),
@@ -202,42 +202,36 @@ function responseRef(name: keyof typeof standardResponses): JsonObject {
 
 const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/problem" } } };
 
+/** @param headers examples by name */
+function rejection(description: string, headers: Readonly<Record<string, string>> = {}): JsonObject {
+	const documented = Object.entries(headers).map(([name, example]) => [
+		name,
+		{ schema: { type: "string", example } },
+	]);
+	return {
+		description,
+		...(documented.length > 0 && { headers: Object.fromEntries(documented) }),
+		content: problem,
+	};
+}
+
 const standardResponses = {
-	unauthorized: {
-		description: "No valid token.",
-		headers: { "WWW-Authenticate": { schema: { type: "string", example: 'Bearer realm="gateway"' } } },
-		content: problem,
-	},
-	tooManyWrongTokens: {
-		description: "Too many wrong tokens from this address.",
-		headers: { "Retry-After": { schema: { type: "string", example: "60" } } },
-		content: problem,
-	},
-	otherOrigin: {
-		description: "Sent by a page of another website, or not permitted for the token's role.",
-		content: problem,
-	},
-	notFound: { description: "Nothing has the id in the path.", content: problem },
-	invalidJson: { description: "The body is not JSON, or too long.", content: problem },
-	invalidField: { description: "A field is missing or invalid; `detail` names it.", content: problem },
+	unauthorized: rejection("No valid token.", { "WWW-Authenticate": 'Bearer realm="gateway"' }),
+	tooManyWrongTokens: rejection("Too many wrong tokens from this address.", { "Retry-After": "60" }),
+	otherOrigin: rejection("Sent by a page of another website, or not permitted for the token's role."),
+	notFound: rejection("Nothing has the id in the path."),
+	invalidJson: rejection("The body is not JSON, or too long."),
+	invalidField: rejection("A field is missing or invalid; `detail` names it."),
 };
 
 /** Responses of RFC 9110, sections 13 and 14. */
 const fileResponses = {
 	304: { description: "Unchanged (If-None-Match or If-Modified-Since)." },
-	412: { description: "The file has been replaced (If-Match).", content: problem },
-	416: {
-		description: "The range starts after the end of the file.",
-		headers: { "Content-Range": { schema: { type: "string", example: "bytes */1048576" } } },
-		content: problem,
-	},
+	412: rejection("The file has been replaced (If-Match)."),
+	416: rejection("The range starts after the end of the file.", { "Content-Range": "bytes */1048576" }),
 };
 
-const upgradeOnly = {
-	description: "Only for WebSocket upgrades; see asyncapi.yaml.",
-	headers: { Upgrade: { schema: { type: "string", example: "websocket" } } },
-	content: problem,
-};
+const upgradeOnly = rejection("Only for WebSocket upgrades; see asyncapi.yaml.", { Upgrade: "websocket" });
 
 const webSocket = (operationId: string, summary: string) => ({
 	get: { operationId, summary, security: [], responses: { 426: upgradeOnly } },
