@@ -117,29 +117,18 @@ export interface BuildOptions {
  *
  * @throws Error if the build fails
  */
-export async function build(options: BuildOptions): Promise<void> {
-	const {
-		sdk,
-		platform,
-		manifest = "manifest.json",
-		outputFolder,
-		isDebug,
-		settings = [],
-		onOutput = (text) => void process.stdout.write(text),
-	} = options;
+export async function build({
+	sdk,
+	platform,
+	manifest = "manifest.json",
+	outputFolder,
+	isDebug,
+	settings = [],
+	onOutput = (text) => void process.stdout.write(text),
+}: BuildOptions): Promise<void> {
 	mkdirSync(outputFolder, { recursive: true });
-	const flags = [
-		...(isDebug ? ["-d"] : []),
-		"-m",
-		"-p",
-		platform,
-		"-t",
-		"build",
-		"-o",
-		outputFolder,
-		manifest,
-	];
-	const child = spawn(join(sdk.tools, "mcconfig"), [...flags, ...settings], {
+	const words = ["-m", "-p", platform, "-t", "build", "-o", outputFolder, manifest, ...settings];
+	const child = spawn(join(sdk.tools, "mcconfig"), isDebug ? ["-d", ...words] : words, {
 		cwd: projectFolder,
 		env: sdk.environment,
 		stdio: ["ignore", "pipe", "pipe"],
