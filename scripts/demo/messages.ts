@@ -49,31 +49,22 @@ export type DemoRoutes = (typeof demoRoutes)["routes"];
 
 /** Server-sent events of a board with their data; all except `sound` and `more` are also sent at the start of a stream. */
 export interface BoardEvents {
-	readonly inputs: BoardInputs;
+	readonly inputs: {
+		readonly pressed: readonly ButtonName[];
+		/** 0 to 4095. */
+		readonly light: number;
+		readonly isTouched: boolean;
+		/** Signal in dBm; null out of range. */
+		readonly rssi: number | null;
+	};
 	/** Red, green and blue of each LED, linear, in hex. */
 	readonly ring: string;
 	/** Gain of the codec as a factor: 1 is 0 dB, 0 is silence. */
 	readonly gain: number;
-	/** Sound that starts to play; null when it stops. */
-	readonly sound: BoardSound | null;
-	/** Following samples, as in BoardSound, half a second ahead. */
+	/** Sound that starts to play: signed 16-bit samples, little-endian, mono, in base64, and hertz. Null when it stops. */
+	readonly sound: { readonly samples: string; readonly sampleRate: number } | null;
+	/** Following samples, half a second ahead. */
 	readonly more: string;
 	/** Version of the next release. */
 	readonly next: string;
-}
-
-export interface BoardInputs {
-	readonly pressed: readonly ButtonName[];
-	/** 0 to 4095. */
-	readonly light: number;
-	readonly isTouched: boolean;
-	/** Signal in dBm; null out of range. */
-	readonly rssi: number | null;
-}
-
-export interface BoardSound {
-	/** Signed 16-bit samples, little-endian, mono, in base64. */
-	readonly samples: string;
-	/** In hertz. */
-	readonly sampleRate: number;
 }

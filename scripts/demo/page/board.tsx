@@ -2,13 +2,13 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { ButtonName } from "../../../device/host.js";
+import { messageOf } from "../../../device/message-of.js";
 import { type BoardPart, hasPart } from "../../../device/protocol/models.js";
 import type { Entry } from "../../../gateway/api/client/fleet.js";
 import { Button } from "../../../gateway/dashboard/page/parts/button.js";
 import { Check } from "../../../gateway/dashboard/page/parts/field.js";
 import { Problem } from "../../../gateway/dashboard/page/parts/problem.js";
 import { Slider } from "../../../gateway/dashboard/page/parts/slider.js";
-import { HearIt } from "./hear-it.js";
 import { HoldButton } from "./hold-button.js";
 import { useInputs } from "./inputs.js";
 import { MakeAndInstall } from "./make-and-install.js";
@@ -115,11 +115,7 @@ export function Board({ entry }: { entry: Entry }) {
 						</Button>
 					</div>
 				</div>
-				<div class="board-part">
-					<h3>Speaker</h3>
-					<SpeakerText isPlaying={isPlaying} volume={entry.state?.peripherals.audio.volume ?? 0} />
-					<HearIt speaker={speaker} />
-				</div>
+				<SpeakerPart isPlaying={isPlaying} volume={entry.state?.peripherals.audio.volume ?? 0} />
 				<MakeAndInstall entry={entry} next={next} />
 			</fieldset>
 			<Problem>{problem}</Problem>
@@ -149,6 +145,27 @@ function LedRing({ colors }: { colors: readonly string[] }) {
 	);
 }
 
-function SpeakerText({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {
-	return <p role="status">{isPlaying ? `Playing at volume ${volume}` : "Silent"}</p>;
+function SpeakerPart({ isPlaying, volume }: { isPlaying: boolean; volume: number }) {
+	const [isOn, setOn] = useState(speaker.isOn);
+	const toggle = async () => {
+		try {
+			if (isOn) speaker.turnOff();
+			else await speaker.turnOn();
+			setOn(!isOn);
+		} catch (error) {
+			speaker.turnOff();
+			throw new Error(`Playback failed: ${messageOf(error)}`);
+		}
+	};
+	return (
+		<div class="board-part">
+			<h3>Speaker</h3>
+			<p role="status">{isPlaying ? `Playing at volume ${volume}` : "Silent"}</p>
+			<div class="actions">
+				<Button isPressed={isOn} onClick={toggle}>
+					Listen in this browser
+				</Button>
+			</div>
+		</div>
+	);
 }
