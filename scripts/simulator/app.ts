@@ -93,7 +93,7 @@ export function startSimulator({
 function simulatorProgram(sdk: ModdableSdk): [string, ...string[]] {
 	const mcsim = join(sdk.tools, "mcsim");
 	if (sdk.desktop === "mac") return ["open", "-W", "-n", "-a", `${mcsim}.app`];
-	// Without stdbuf, output to a pipe is buffered in blocks of 4 KB.
+	// Output to a pipe would be buffered in blocks of 4 KB.
 	return existsSync("/usr/bin/stdbuf") ? ["/usr/bin/stdbuf", "-oL", "-eL", mcsim] : [mcsim];
 }
 
