@@ -65,15 +65,16 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 	];
 	const [chosen, setChosen] = useState<Kind>();
 	const kind = chosen ?? (canSpeak ? "text" : "file");
-	const [drafts, setDrafts] = useState<Partial<Record<Kind, Draft>>>({});
+	/** Drafts, or why a file or a recording cannot be announced. */
+	const [drafts, setDrafts] = useState<Partial<Record<Kind, Draft | string>>>({});
 	/** Name for saving; empty does not save the sound. */
 	const [saveAs, setSaveAs] = useState("");
 	const [soundId, setSoundId] = useState("");
 	const [text, setText] = useState("");
-	const [problem, setProblem] = useState("");
 	const [isReading, setReading] = useState(false);
 	const toSpeak = cleanText(text);
-	const draft = drafts[kind];
+	const latest = drafts[kind];
+	const draft = typeof latest === "string" ? undefined : latest;
 	const sound = saved.find(({ id }) => id === soundId);
 	useEffect(() => onSource(sourceOf() ?? missing[kind]), [kind, draft, saveAs, sound, text]);
 
@@ -89,21 +90,12 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 		throw new Error(`${name} was deleted. Choose another sound.`);
 	}
 
-	const choose = (next: Kind) => {
-		setChosen(next);
-		setProblem("");
-	};
 	const addDraft = async (of: Kind, content: Blob, name: string) => {
-		choose(of);
+		setChosen(of);
 		setReading(true);
 		setSaveAs("");
-		try {
-			const made = await draftOf(content, name, of === "recording");
-			setDrafts((before) => ({ ...before, [of]: made }));
-		} catch (error) {
-			setDrafts(({ [of]: _, ...others }) => others);
-			setProblem(messageOf(error));
-		}
+		const made = await draftOf(content, name, of === "recording").catch(messageOf);
+		setDrafts((before) => ({ ...before, [of]: made }));
 		setReading(false);
 	};
 	return (
@@ -112,7 +104,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 				label="Source"
 				options={kinds.flatMap(([option, words, isOffered]) => (isOffered ? [[option, words] as const] : []))}
 				value={kind}
-				onChange={choose}
+				onChange={setChosen}
 			/>
 			{kind === "recording" && (
 				<Recording
@@ -143,7 +135,7 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 				{isReading && "Loading…"}
 			</p>
 			{draft && !isReading && <DraftLine draft={draft} saveAs={saveAs} onSaveAs={setSaveAs} />}
-			<Problem>{problem}</Problem>
+			<Problem>{!isReading && typeof latest === "string" && latest}</Problem>
 			{sounds.value && !canSpeak && (
 				<p class="hint">
 					To announce a text, install a voice such as espeak-ng, set{" "}
