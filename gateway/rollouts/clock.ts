@@ -1,9 +1,9 @@
 /** Clock of rollouts: wall-clock time that ignores changes of the system clock. */
 
-import type { Rollout } from "../api/rollout.js";
+import { periodsOf } from "../api/local-times.js";
+import type { Rollout, Window } from "../api/rollout.js";
 import type { Base } from "../base.js";
 import { settleMs, type Timing } from "./device-step.js";
-import { isInWindow } from "./window.js";
 
 interface RolloutClockOptions extends Pick<Base, "now" | "monotonic"> {
 	/** Whether other gateways execute the same rollouts. */
@@ -48,4 +48,9 @@ export class RolloutClock {
 			graceMs: this.#options.isShared ? settleMs : 0,
 		};
 	}
+}
+
+/** @param wall milliseconds since 1970 */
+export function isInWindow({ to: until, timeZone, ...period }: Window, wall: number): boolean {
+	return periodsOf({ ...period, until }, timeZone, wall, wall + 1).length > 0;
 }

@@ -7,6 +7,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { CommandOf } from "../../device/protocol/messages.js";
 import type { Infer } from "../../device/protocol/schema.js";
+import { periodsOf } from "../api/local-times.js";
 import { type QuietHours, type QuietHoursRequest, storedQuietHours } from "../api/quiet-hours.js";
 import { idOf } from "../digest.js";
 import type { Listeners } from "../events.js";
@@ -16,7 +17,6 @@ import { RequestError } from "../problem.js";
 import type { Device, Session } from "../sessions/device.js";
 import { isoTime } from "../sessions/view.js";
 import { Store } from "./store.js";
-import { periodsOf } from "./times.js";
 
 const dayMs = 86_400_000;
 /** Devices receive the periods of this length of time. */

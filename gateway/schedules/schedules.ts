@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Infer } from "../../device/protocol/schema.js";
 import { whenText } from "../api/client/times.js";
+import { nextTime } from "../api/local-times.js";
 import {
 	checkedAction,
 	maxReasonLength,
@@ -27,7 +28,6 @@ import { RequestError } from "../problem.js";
 import { announcementJobs, commandJobs, type JobService } from "../services/jobs.js";
 import { isoTime } from "../sessions/view.js";
 import { Store } from "./store.js";
-import { nextTime } from "./times.js";
 
 /** Schedules due longer ago are skipped. */
 const missedMs = 5 * 60_000;

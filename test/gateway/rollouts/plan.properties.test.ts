@@ -43,8 +43,8 @@ const plan = fc
 /** Milliseconds since 1970, of a possibly wrong clock. */
 const clock = fc.oneof(
 	{ weight: 4, arbitrary: fc.constant(startedAt) },
-	fc.integer({ min: -8.64e15, max: 8.64e15 }),
-	pick(0, Date.parse("1938-01-01"), Date.parse("9999-12-20"), 8.64e15),
+	fc.integer({ min: Date.parse("0001-01-10"), max: Date.parse("9999-12-20") }),
+	pick(0, Date.parse("1938-01-01")),
 );
 
 /** Fewer plans may contain too few accepted ones. */

@@ -1,11 +1,11 @@
 /**
- * Due times and quiet periods in a time zone. A local time means the first moment at which the zone's clocks show
+ * Due times and daily periods in a time zone. A local time means the first moment at which the zone's clocks show
  * it or a later one: the first occurrence of an ambiguous time, and the end of the gap for a nonexistent one.
  */
 
-import type { QuietHoursRequest } from "../api/quiet-hours.js";
-import type { ScheduleRequest } from "../api/schedule.js";
-import { days } from "../api/times.js";
+import type { QuietHoursRequest } from "./quiet-hours.js";
+import type { ScheduleRequest } from "./schedule.js";
+import { days } from "./times.js";
 
 const dayMs = 86_400_000;
 
@@ -44,11 +44,11 @@ function clocksOf(zone: string): Clocks {
 	return { localAt, momentOf };
 }
 
-/** Returns the local midnights of some days from a local time on, without end. @param named undefined: every day */
-function* midnights(local: number, named: readonly string[] = days): Generator<number, never> {
-	for (let midnight = Math.floor(local / dayMs) * dayMs; ; midnight += dayMs) {
-		// The first day of `days` is a Monday.
-		if (named.includes(days[(new Date(midnight).getUTCDay() + 6) % 7] ?? "")) yield midnight;
+/** Returns the local midnights of some days from a local time on; none if it is NaN. @param named undefined: every day */
+function* midnights(local: number, named: readonly string[] = days): Generator<number> {
+	for (let midnight = Math.floor(local / dayMs) * dayMs; Number.isFinite(midnight); midnight += dayMs) {
+		// The first day of `days` is a Monday, and 1970 began on a Thursday.
+		if (named.includes(days.at((midnight / dayMs + 3) % days.length) ?? "")) yield midnight;
 	}
 }
 
@@ -93,7 +93,7 @@ export interface Period {
 }
 
 /**
- * Returns the periods of quiet hours that end after a time and begin before another one, ordered and
+ * Returns the daily periods, such as quiet hours, that end after a time and begin before another one, ordered and
  * disjoint.
  * @param after in milliseconds since 1970, like `before`
  * @throws {RangeError} if this computer does not know the zone
@@ -112,7 +112,8 @@ export function periodsOf(
 			from: momentOf(midnight + begin),
 			until: momentOf(midnight + end + (end > begin ? 0 : dayMs)),
 		};
-		if (period.from >= before) return periods;
+		// False at times without a local time, too, such as in the year 10000.
+		if (!(period.from < before)) break;
 		// A period within a gap is empty.
 		if (period.until > Math.max(period.from, after)) periods.push(period);
 	}

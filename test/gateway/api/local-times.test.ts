@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { nextTime, periodsOf } from "../../../gateway/schedules/times.js";
+import { nextTime, periodsOf } from "../../../gateway/api/local-times.js";
 import { runs } from "../../support/property-runs.js";
 
 const berlin = "Europe/Berlin";

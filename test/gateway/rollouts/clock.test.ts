@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { days } from "../../../gateway/api/times.js";
-import { isInWindow } from "../../../gateway/rollouts/window.js";
-import "../../support/property-runs.js";
+import { isInWindow } from "../../../gateway/rollouts/clock.js";
 
 const night = { days: ["fri"], from: "22:00", to: "05:30", timeZone: "Europe/Berlin" } as const;
 const sunday = { ...night, days: ["sun"] } as const;
@@ -26,19 +23,3 @@ for (const [window, time, isOpen] of [
 	test(`is ${isOpen ? "open" : "closed"} at ${time} on ${window.days} from ${window.from}`, () => {
 		assert.equal(isInWindow(window, Date.parse(time)), isOpen);
 	});
-
-test("is open daily between its times for a window of all days", () => {
-	const clock = fc.nat(1439);
-	const text = (minute: number) =>
-		`${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
-	fc.assert(
-		fc.property(clock, clock, fc.nat(525_599), (from, to, minute) => {
-			const window = { days, from: text(from), to: text(to), timeZone: "UTC" };
-			const at = minute % 1440;
-			const length = (to - from + 1440) % 1440 || 1440;
-			const isOpen = (at - from + 1440) % 1440 < length;
-			assert.equal(isInWindow(window, Date.UTC(2026, 0, 1) + minute * 60_000), isOpen);
-		}),
-		{ examples: [[600, 600, 900]] },
-	);
-});
