@@ -6,24 +6,8 @@ import type * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errorCode } from "../problem.js";
 
-/** Subset of `node:fs/promises` in use. */
-export type Disk = Pick<
-	typeof fs,
-	| "access"
-	| "chown"
-	| "mkdir"
-	| "open"
-	| "readFile"
-	| "readdir"
-	| "readlink"
-	| "realpath"
-	| "rename"
-	| "rm"
-	| "stat"
-	| "statfs"
-	| "utimes"
-	| "writeFile"
->;
+/** File operations of `node:fs/promises`, or of a test. */
+export type Disk = typeof fs;
 
 const folderMode = 0o700;
 

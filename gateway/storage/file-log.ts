@@ -19,14 +19,10 @@ const suffix = ".jsonl";
 
 export class FileLog implements Log {
 	readonly #options: FileLogOptions;
-	/** Revision of the latest entry by key. */
+	/** Revision of the latest entry by key, of the files read so far; 0: none. */
 	readonly #latest = new Map<string, number>();
-	#revision = 0;
-	#isRead = false;
 	/** Keys whose file may contain a partial line or a rejected entry, so that the next write rewrites the file. */
 	readonly #damaged = new Set<string>();
-	/** Keys whose file could not be read yet. It is read before the next write. */
-	readonly #unread = new Set<string>();
 	readonly #readers = new Set<LogReader>();
 	/** Serializes operations. */
 	readonly #queue = new Queue();
@@ -38,8 +34,7 @@ export class FileLog implements Log {
 	append(key: string, text: string, after: number): Promise<number | undefined> {
 		return this.#change(key, async (latest) => {
 			if (latest !== after) return undefined;
-			this.#revision += 1;
-			const entry = { text, revision: this.#revision };
+			const entry = { text, revision: latest + 1 };
 			try {
 				if (after > 0 && !this.#damaged.has(key)) await this.#appendLine(key, entry);
 				else await this.#write(key, [...(await this.#readKey(key, after)).entries, entry]);
@@ -65,8 +60,7 @@ export class FileLog implements Log {
 	replace(key: string, texts: readonly string[], after: number): Promise<number | undefined> {
 		return this.#change(key, async (latest) => {
 			if (latest !== after) return undefined;
-			const entries = texts.map((text, index) => ({ text, revision: this.#revision + 1 + index }));
-			this.#revision += texts.length;
+			const entries = texts.map((text, index) => ({ text, revision: latest + 1 + index }));
 			await this.#write(key, entries);
 			return entries.at(-1)?.revision ?? 0;
 		});
@@ -91,14 +85,9 @@ export class FileLog implements Log {
 			const key = percentDecoded(file.name.slice(0, -suffix.length));
 			// Other files, such as a manual copy, are ignored.
 			if (key === undefined || fileOf(key) !== file.name) return;
-			this.#unread.add(key);
 			const { entries, damagedLines } = await this.#readKey(key, this.#latest.get(key));
-			this.#unread.delete(key);
-			const latest = entries.at(-1)?.revision ?? 0;
 			if (damagedLines > 0)
 				onProblem(`${this.#pathOf(key)} has ${damagedLines} damaged lines, which are ignored.`);
-			this.#latest.set(key, latest);
-			this.#revision = Math.max(this.#revision, latest);
 			for (const entry of entries) all.push([key, entry]);
 		};
 		for (const file of await disk.readdir(directory, { withFileTypes: true }))
@@ -106,18 +95,7 @@ export class FileLog implements Log {
 				const why = errorCode(error) ?? String(error);
 				onProblem(`${join(directory, file.name)} cannot be read or removed (${why}) and is ignored.`);
 			});
-		this.#isRead = true;
-		return all.sort(([, a], [, b]) => a.revision - b.revision);
-	}
-
-	/** Reads a file that was unreadable before, and passes its entries to readers. @throws {NodeJS.ErrnoException} if it is still unreadable */
-	async #readLate(key: string): Promise<void> {
-		const { entries } = await this.#readKey(key);
-		this.#unread.delete(key);
-		const latest = entries.at(-1)?.revision ?? 0;
-		this.#latest.set(key, latest);
-		this.#revision = Math.max(this.#revision, latest);
-		for (const reader of this.#readers) for (const entry of entries) reader.onEntry(key, entry);
+		return all;
 	}
 
 	/** @param latest revision of the last valid entry; later ones were rejected */
@@ -127,7 +105,9 @@ export class FileLog implements Log {
 		const entries = lines.flatMap((line) => parseLine(line) ?? []);
 		const damagedLines = lines.length - entries.length;
 		if (damagedLines > 0 || !content.endsWith("\n")) this.#damaged.add(key);
-		return { entries: entries.filter(({ revision }) => revision <= latest), damagedLines };
+		const valid = entries.filter(({ revision }) => revision <= latest);
+		this.#latest.set(key, valid.at(-1)?.revision ?? 0);
+		return { entries: valid, damagedLines };
 	}
 
 	async #appendLine(key: string, entry: Entry): Promise<void> {
@@ -147,14 +127,19 @@ export class FileLog implements Log {
 		if (latest) await writeFileAtomic(disk, this.#pathOf(key), entries.map(lineOf).join(""));
 		else await removeFile(disk, this.#pathOf(key));
 		this.#damaged.delete(key);
-		if (latest) this.#latest.set(key, latest.revision);
-		else this.#latest.delete(key);
+		this.#latest.set(key, latest?.revision ?? 0);
+	}
+
+	/** Reads a file that does not exist or was unreadable before, and passes its entries to readers. */
+	async #readLate(key: string): Promise<void> {
+		await makeFolder(this.#options.disk, this.#options.directory);
+		const { entries } = await this.#readKey(key);
+		for (const reader of this.#readers) for (const entry of entries) reader.onEntry(key, entry);
 	}
 
 	#change<T>(key: string, work: (latest: number) => Promise<T>): Promise<T> {
 		return this.#queue.add(async () => {
-			if (!this.#isRead) await this.#readAll();
-			if (this.#unread.has(key)) await this.#readLate(key);
+			if (!this.#latest.has(key)) await this.#readLate(key);
 			return work(this.#latest.get(key) ?? 0);
 		});
 	}

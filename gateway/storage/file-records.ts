@@ -6,14 +6,10 @@ import { errorCode } from "../problem.js";
 import { type Disk, isTemporary, kindOf, makeFolder, removeFile, writeFileAtomic } from "./atomic-file.js";
 import { isDeviceId, type RecordEngine, type RecordOptions, Records } from "./records.js";
 
-export interface FolderOptions {
+export interface FolderOptions extends Pick<RecordOptions<unknown>, "what" | "isKey" | "onProblem"> {
 	/** Created if missing; used exclusively by this store. */
 	readonly directory: string;
 	readonly disk: Disk;
-	/** Plural noun for messages. */
-	readonly what: string;
-	readonly isKey?: (key: string) => boolean;
-	readonly onProblem: (sentence: string) => void;
 }
 
 const maxReaders = 8;

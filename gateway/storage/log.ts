@@ -5,12 +5,12 @@ export type Unsubscribe = () => void;
 
 export interface Entry {
 	readonly text: string;
-	/** Increases with each write, starting at 1. */
+	/** Increases with each write of the key, starting at 1. */
 	readonly revision: number;
 }
 
 export interface LogReader {
-	/** Called with all entries in order, also after each reconnection, as the server may have lost the latest ones. */
+	/** Called with the entries of each key in order, also after each reconnection, as the server may have lost the latest ones. */
 	readonly onAll: (entries: readonly (readonly [key: string, entry: Entry])[]) => void;
 	/** Called with each entry added afterwards, including those of this process. */
 	readonly onEntry: (key: string, entry: Entry) => void;
@@ -38,7 +38,7 @@ export interface Log {
 	read(reader: LogReader): Promise<Unsubscribe>;
 }
 
-/** Reads all entries of a log, in order. @throws {RejectedError} */
+/** Reads all entries of a log, those of each key in order. @throws {RejectedError} */
 export async function entriesOf(log: Log): Promise<readonly (readonly [key: string, entry: Entry])[]> {
 	let entries: readonly (readonly [string, Entry])[] = [];
 	const onAll = (all: typeof entries) => {

@@ -26,7 +26,11 @@ export function systemError(code: string): NodeJS.ErrnoException {
  * target. A write has two steps: before it and after its first half
  */
 export function diskWith(before: (operation: Operation, path: string) => void | Promise<void>): typeof fs {
-	const watched = <F extends Disk[keyof Disk]>(operation: Operation, work: F, pathAt = 0): F =>
+	const watched = <F extends Disk[Exclude<keyof Disk, "constants">]>(
+		operation: Operation,
+		work: F,
+		pathAt = 0,
+	): F =>
 		new Proxy(work, {
 			apply: async (target, self, parameters: unknown[]) => {
 				await before(operation, String(parameters[pathAt]));

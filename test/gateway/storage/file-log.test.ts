@@ -31,7 +31,7 @@ describe("log in files", () => {
 		assert.equal(await next.append("a", "4", first), undefined);
 		const fourth = (await next.append("a", "4", third)) ?? 0;
 		assert.ok(fourth > third, `revision ${fourth} after ${third}`);
-		assert.deepEqual((await all())?.map(String), ["a,1", "b/c,2", "a,3", "a,4"]);
+		assert.deepEqual((await all())?.map(String).sort(), ["a,1", "a,3", "a,4", "b/c,2"]);
 		await next.removeBefore("b/c", fourth);
 		assert.deepEqual(await readdir(directory), ["a.jsonl"]);
 		assert.deepEqual(problems, []);
