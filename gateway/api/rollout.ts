@@ -100,14 +100,20 @@ const windowSchema = object(window);
 /** Period in which updates may start. If `to` is not after `from`, it ends on the next day. */
 export type Window = Infer<typeof windowSchema>;
 
-const firmware = {
+const requestedFirmware = {
 	version: described(string(64), "a version, `latest`, or `custom` for the upload, as in trigger_ota"),
 	channel: described(
 		optional(channelName),
 		"channel whose latest release is installed, instead of a version",
 	),
+};
+const firmware = {
+	...requestedFirmware,
 	source: oneOf("release", "upload"),
-	images: described(list(pinnedImage, 100), "set by the gateway; a plan with other images is rejected"),
+	images: described(
+		list(pinnedImage, 100),
+		"images that devices may install, fixed when the plan is accepted",
+	),
 };
 const target = described(
 	changeOf({
@@ -159,7 +165,7 @@ export interface Plan extends Omit<Infer<typeof storedPlan>, "target"> {
 
 /** Plan as sent by a client. Rejects unknown fields, as they may be misspelled. */
 export const planRequest = strict({
-	firmware: described(strict(allOptional(firmware)), "version or channel"),
+	firmware: described(strict(allOptional(requestedFirmware)), "version or channel"),
 	target,
 	groups: described(
 		optional(

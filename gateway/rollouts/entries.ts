@@ -28,13 +28,15 @@ export const removedEntry = object({ removed: boolean() });
 const stepsAtOnce = 500;
 const idsAtOnce = 5_000;
 
-/** Returns all entries of a rollout, with its head in the last. */
+/** Returns all entries of a rollout, with its head in the last; without devices, a single one. */
 export function entriesOf({ createdAt, asked, plan, head, devices }: Rollout): readonly object[] {
 	const all = [...devices.values()];
+	const first = { schema: 1, createdAt, plan, asked };
+	if (all.length === 0) return [{ ...first, head }];
 	const at = all[0]?.at ?? createdAt;
 	const moved = all.filter((step) => !isDeepStrictEqual(step, queued(step.deviceId, at)));
 	return [
-		{ schema: 1, createdAt, plan, asked },
+		first,
 		...inChunks(all, idsAtOnce).map((part) => ({ at, ids: part.map(({ deviceId }) => deviceId) })),
 		...changeEntries({ head, devices: moved }),
 	];

@@ -10,11 +10,11 @@ import { RolloutStore } from "./store.js";
 
 export function createRollouts(core: Core): Extension {
 	const { settings, sessions, firmware, monitors, peers, metrics, log, openLog } = core;
-	const { now, monotonic, yieldToLoop, storage } = core;
 	const onProblem = (problem: string) => log.warn({ problem }, "rollouts");
 	const store = new RolloutStore({ onProblem });
 	let isClosed = false;
 	const rollouts = new Rollouts({
+		...core,
 		store,
 		isShared: peers.bus !== undefined,
 		selection: firmware.selection,
@@ -22,15 +22,10 @@ export function createRollouts(core: Core): Extension {
 		latestCrashOf: (deviceId: string) => core.services.get(latestCrash)?.(deviceId),
 		devices: sessions.devices,
 		timeZone: settings.timeZone,
-		now,
-		monotonic,
-		yieldToLoop,
-		storage,
 		announce: (rollout: FrameOf<"rollout_update">) => {
 			monitors.broadcast("rollouts", frameText(rollout));
 			core.events.emit("rollout", rollout);
 		},
-		log,
 	});
 	metrics.watch("gateway_rollouts", "Active rollouts", () => rollouts.active().length);
 	return {

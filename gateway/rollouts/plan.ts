@@ -1,16 +1,29 @@
+/** Completes plans: sets defaults, pins the firmware, and resolves the target to devices. */
+
 import { messageOf } from "../../device/message-of.js";
 import type { Infer } from "../../device/protocol/schema.js";
 import { type Group, type Plan, planRequest, storedPlan, type Target } from "../api/rollout.js";
 import { parseTags } from "../api/tags.js";
 import { zoneNamed } from "../api/time-zone.js";
 import { days } from "../api/times.js";
-import type { RequestedFirmware } from "../firmware/selection.js";
+import type { Base } from "../base.js";
+import type { RequestedFirmware, Selection } from "../firmware/selection.js";
 import { requireValid } from "../http/request-body.js";
+import { devicesWithTags } from "../jobs/targets.js";
 import { RequestError } from "../problem.js";
+import type { Device } from "../sessions/device.js";
+
+export interface PlanOptions extends Pick<Base, "now" | "yieldToLoop"> {
+	/** Devices by id. */
+	readonly devices: ReadonlyMap<string, Device>;
+	readonly selection: Pick<Selection, "pin">;
+	/** Default for windows without a time zone. Default: UTC. */
+	readonly timeZone?: string;
+}
 
 /** Plan before its firmware is looked up. */
 export interface RequestedPlan extends Omit<Plan, "firmware"> {
-	readonly firmware: RequestedFirmware & Partial<Pick<Plan["firmware"], "source" | "images">>;
+	readonly firmware: RequestedFirmware;
 }
 
 const dayMs = 86_400_000;
@@ -19,6 +32,42 @@ const deadlineMs = 30 * dayMs;
 const lastTime = Date.parse("9999-12-31T23:59:59.999Z");
 /** Number of devices above which 5 % are more than 5 devices. */
 const smallFleet = 100;
+
+/**
+ * Completes a requested plan.
+ * @throws {RequestError} 422
+ */
+export async function completePlan(asked: unknown, options: PlanOptions): Promise<Plan> {
+	const { selection, devices, now, timeZone, yieldToLoop } = options;
+	const plan = parsePlan(asked, (target) => targetsOf(target, devices).length, now(), timeZone);
+	const pinned = await selection.pin(plan.firmware);
+	const { version, channel } = plan.firmware;
+	const field = channel === undefined ? "firmware.version" : "firmware.channel";
+	if ("rejection" in pinned) throw new RequestError(422, `${field}: ${pinned.rejection.message}`);
+	if (channel !== undefined && (version ?? pinned.version) !== pinned.version)
+		throw new RequestError(
+			422,
+			`firmware.version must be ${pinned.version}, the latest release of channel ${channel}. Omit it to use that.`,
+		);
+	const { target } = plan;
+	const unknown = "devices" in target && target.devices.find((id) => !devices.has(id));
+	if (unknown) throw new RequestError(422, `target.devices contains unknown device ${unknown}.`);
+	// A plan for 10,000 devices takes more than one turn.
+	await yieldToLoop();
+	// Ensures that an accepted plan loads at the next start.
+	return parseStoredPlan({ ...plan, firmware: pinned });
+}
+
+/** @returns ids of the devices selected now */
+export function targetsOf(target: Target, devices: ReadonlyMap<string, Device>): readonly string[] {
+	if ("devices" in target) return target.devices;
+	const all = [...devices.values()];
+	if ("all" in target) return all.map(({ deviceId }) => deviceId);
+	const { model, tags } = target;
+	return (tags === undefined ? all : devicesWithTags(all, tags))
+		.filter((device) => model === undefined || device.model === model)
+		.map(({ deviceId }) => deviceId);
+}
 
 /**
  * @param total number of devices that the target selects, for the default groups

@@ -28,11 +28,11 @@ import {
 	withStatus,
 } from "./device-step.js";
 import { advance, apply, type Change, firstHead, isActive } from "./machine.js";
-import { Planner, type PlannerOptions } from "./planner.js";
+import { completePlan, type PlanOptions, targetsOf } from "./plan.js";
 import { isBehind, isLater, isStanding, isUpdating, updateMembers, withRelease } from "./standing.js";
 import type { RolloutStore } from "./store.js";
 
-export interface RolloutsOptions extends AttemptsOptions, PlannerOptions, Pick<Base, "storage"> {
+export interface RolloutsOptions extends AttemptsOptions, PlanOptions, Pick<Base, "storage"> {
 	readonly store: RolloutStore;
 	/** Whether other gateways execute the same rollouts. */
 	readonly isShared: boolean;
@@ -54,7 +54,6 @@ export class Rollouts {
 	readonly #announcedAt = new Map<string, number>();
 	readonly #changed = new Set<string>();
 	readonly #clock: RolloutClock;
-	readonly #planner: Planner;
 	readonly #attempts: Attempts;
 	/** Times at which completed devices were first seen with an older version, by rollout and device, as `Timing.now`. */
 	readonly #behind = new Map<string, ReadonlyMap<string, number>>();
@@ -65,7 +64,6 @@ export class Rollouts {
 	constructor(options: RolloutsOptions) {
 		this.#options = options;
 		this.#clock = new RolloutClock(options);
-		this.#planner = new Planner(options);
 		this.#attempts = new Attempts(options);
 		options.store.onChange = (id, removed) => this.#onChange(id, removed);
 		options.store.onRead = () => this.#onRead();
@@ -152,8 +150,8 @@ export class Rollouts {
 
 	/** @throws {RequestError} 409, 422 */
 	async #make(id: string, asked: unknown): Promise<Rollout> {
-		const plan = await this.#planner.complete(asked);
-		const ids = this.#planner.targetsOf(plan.target);
+		const plan = await completePlan(asked, this.#options);
+		const ids = targetsOf(plan.target, this.#options.devices);
 		if (ids.length === 0 && !plan.standing) throw new RequestError(422, "target matches no known device.");
 		this.#rejectBusy(ids, id);
 		if (this.active().length >= maxRollouts)
@@ -168,9 +166,9 @@ export class Rollouts {
 	 * @throws {RequestError} 422
 	 */
 	async preview(asked: unknown) {
-		const plan = await this.#planner.complete(asked);
+		const plan = await completePlan(asked, this.#options);
 		await this.#options.yieldToLoop();
-		const ids = this.#planner.targetsOf(plan.target);
+		const ids = targetsOf(plan.target, this.#options.devices);
 		const held = this.#rolloutsByDevice();
 		const seen = ids.flatMap((id) => this.#snapshotOf(id) ?? []);
 		const kinds = seen.map((device) => findObstacle({ ...plan, allowDowngrade: false }, device)?.kind);
@@ -374,7 +372,7 @@ export class Rollouts {
 		};
 		const steps = updateMembers(
 			rollout,
-			this.#planner.targetsOf(rollout.plan.target),
+			targetsOf(rollout.plan.target, this.#options.devices),
 			rejoins,
 			this.#snapshotOf,
 			now,

@@ -4,6 +4,7 @@
  * after the latest entry of all gateways.
  */
 
+import { EventEmitter, once } from "node:events";
 import { messageOf } from "../../device/message-of.js";
 import { matches } from "../../device/protocol/schema.js";
 import { parseJson } from "../api/json.js";
@@ -48,7 +49,8 @@ export class RolloutStore {
 	readonly #options: RolloutStoreOptions;
 	#log: Log | undefined;
 	readonly #rollouts = new Map<string, StoredRollout>();
-	readonly #waiting = new Set<() => void>();
+	/** Emits `entry` after each entry read from the log. */
+	readonly #read = new EventEmitter();
 	/** Errors of the latest write to this gateway's disk, by rollout. */
 	readonly #failed = new Map<string, string>();
 
@@ -101,37 +103,21 @@ export class RolloutStore {
 	 * Waits until this gateway has read a revision of a rollout.
 	 * @returns false after 5 s
 	 */
-	waitForRevision(id: string, revision: number): Promise<boolean> {
-		return new Promise((resolve) => {
-			const end = (isReached: boolean) => {
-				clearTimeout(timer);
-				this.#waiting.delete(check);
-				resolve(isReached);
-			};
-			const check = () => this.revisionOf(id) >= revision && end(true);
-			const timer = setTimeout(() => end(false), readMs);
-			this.#waiting.add(check);
-			check();
-		});
+	async waitForRevision(id: string, revision: number): Promise<boolean> {
+		const signal = AbortSignal.timeout(readMs);
+		while (this.revisionOf(id) < revision && !signal.aborted)
+			await once(this.#read, "entry", { signal }).catch(() => {});
+		return this.revisionOf(id) >= revision;
 	}
 
 	/** @returns like `append`; also false if the id exists */
 	async create(rollout: Rollout): Promise<boolean | undefined> {
 		const { id } = rollout;
 		if (this.find(id)) return false;
-		const before = this.revisionOf(id);
-		try {
-			for (const [index, entry] of entriesOf(rollout).entries()) {
-				const isAppended = await this.#append(id, entry);
-				if (!isAppended) return isAppended;
-				// Not before the first entry is appended: earlier ones may belong to a creation that another gateway
-				// completes.
-				if (index === 0 && before > 0) await this.#removeOutdated(id);
-			}
-		} catch (error) {
-			this.#report(id, error);
-		}
-		return this.find(id) ? true : undefined;
+		const isCreated = await this.restart(rollout);
+		// Not retried by `append`, but by the client.
+		this.#failed.delete(id);
+		return isCreated;
 	}
 
 	/**
@@ -144,13 +130,18 @@ export class RolloutStore {
 	}
 
 	/**
-	 * Restarts a rollout atomically with another plan and head, without devices.
+	 * Stores a whole rollout in place of its previous entries; atomically if it has no devices.
 	 * @returns like `append`
 	 */
-	async restart({ id, createdAt, plan, asked, head }: Rollout): Promise<boolean | undefined> {
-		const isBegun = await this.#appendAll(id, [{ schema: 1, createdAt, plan, asked, head }]);
-		if (isBegun) await this.#removeOutdated(id);
-		return isBegun;
+	async restart(rollout: Rollout): Promise<boolean | undefined> {
+		const { id } = rollout;
+		const isFirst = this.revisionOf(id) === 0;
+		const [first = {}, ...rest] = entriesOf(rollout);
+		const isBegun = await this.#appendAll(id, [first]);
+		if (!isBegun) return isBegun;
+		// Not before, as previous entries may belong to a creation that another gateway completes.
+		if (!isFirst) await this.#removeOutdated(id);
+		return this.#appendAll(id, rest);
 	}
 
 	/** Removes entries before the first of the rollout. A failure is made up for by the next start or release. */
@@ -175,17 +166,10 @@ export class RolloutStore {
 
 	/** @returns like `append` */
 	async remove(id: string): Promise<boolean | undefined> {
-		try {
-			const isGone = await this.#append(id, { removed: true });
-			if (!isGone) return isGone;
-			this.#failed.delete(id);
-		} catch (error) {
-			this.#report(id, error);
-			return undefined;
-		}
+		const isGone = await this.#appendAll(id, [{ removed: true }]);
 		// A failure is made up for by the next start or removal.
-		await this.#clear(id).catch((error) => void this.#report(id, error));
-		return true;
+		if (isGone) await this.#clear(id).catch((error) => void this.#report(id, error));
+		return isGone;
 	}
 
 	/** Overrides stored steps in memory, until the next change of each. */
@@ -254,7 +238,7 @@ export class RolloutStore {
 		// Own entries are read too, possibly before their append completes.
 		if (!matches(rolloutId, id) || revision <= this.revisionOf(id)) return;
 		this.#applyEntry(id, revision, parseJson(text), isNews);
-		for (const check of this.#waiting) check();
+		this.#read.emit("entry");
 	}
 
 	#applyEntry(id: string, revision: number, value: unknown, isNews = true): void {

@@ -6,8 +6,7 @@ import { defaultOptions, makePlan, oneByOne } from "../../../gateway/api/client/
 import type { Head } from "../../../gateway/api/rollout.js";
 import { executeCommand, rolloutCommands } from "../../../gateway/rollouts/commands.js";
 import { apply, firstHead } from "../../../gateway/rollouts/machine.js";
-import { parsePlan } from "../../../gateway/rollouts/plan.js";
-import { Planner } from "../../../gateway/rollouts/planner.js";
+import { completePlan, parsePlan } from "../../../gateway/rollouts/plan.js";
 import { makeDevice } from "../../support/record-stubs.js";
 import { sampleRollout } from "./sample-rollout.js";
 
@@ -21,7 +20,7 @@ const images = [{ sha256: "0".repeat(64) }];
 function complete(asked: object) {
 	const device = makeDevice(deviceId);
 	device.model = "DEV-1";
-	const planner = new Planner({
+	return completePlan(asked, {
 		devices: new Map([[deviceId, device]]),
 		selection: {
 			pin: async ({ version = "2.0.0", channel }) =>
@@ -32,7 +31,6 @@ function complete(asked: object) {
 		now: () => now,
 		yieldToLoop: async () => {},
 	});
-	return planner.complete(asked);
 }
 
 describe("plan of a person's options", () => {
@@ -81,7 +79,7 @@ describe("plan", () => {
 		["firmware", { firmware: undefined }],
 		["firmware", { firmware: {} }],
 		["firmware.version", { firmware: { version: "9.9.9" } }],
-		["firmware.images", { firmware: { ...firmware, images: [{ sha256: "1".repeat(64) }] } }],
+		["firmware", { firmware: { ...firmware, images } }],
 		["target", { target: {} }],
 		["target", { target: { all: false } }],
 		["target", { target: { all: true, tags: "beta" } }],
