@@ -199,11 +199,7 @@ export class Gateway {
 		const { log, deviceStore } = this.#parts.core;
 		log.info({ devices: this.#devices.count }, "stopping");
 		// Concurrent, since slow devices must not delay writing.
-		let isDisconnected = false;
-		const disconnecting = this.#disconnectAll().then(() => {
-			isDisconnected = true;
-		});
-		await Promise.all([deviceStore.settle(() => isDisconnected), disconnecting]);
+		await Promise.all([deviceStore.settle(), this.#disconnectAll()]);
 		this.#devices.settle();
 		await this.#closeParts();
 		log.info("stopped");

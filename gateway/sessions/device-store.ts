@@ -32,7 +32,7 @@ const notDue = Number.POSITIVE_INFINITY;
 
 interface WriteState {
 	/** Fields at the last change, except timestamps; replaced, never modified. */
-	fields: ReturnType<typeof fieldsOf>;
+	fields: readonly unknown[];
 	/** Monotonic time at which a changed device is written. */
 	dueAt: number;
 }
@@ -86,8 +86,11 @@ export class DeviceStore {
 		if (!state) {
 			this.#states.set(device, stateOf(device));
 			void this.save(device);
-		} else if (!hasFields(device, state.fields)) {
-			state.fields = fieldsOf(device);
+			return;
+		}
+		const fields = fieldsOf(device);
+		if (fields.some((field, index) => field !== state.fields[index])) {
+			state.fields = fields;
 			state.dueAt = Number.NEGATIVE_INFINITY;
 		} else if (state.dueAt === notDue)
 			state.dueAt = this.#monotonic() + timestampsSaveMs * (0.5 + Math.random() / 2);
@@ -106,22 +109,22 @@ export class DeviceStore {
 		return this.#records.remove(device.deviceId);
 	}
 
-	/** Writes all changes. Timestamps are written only until `isOver`, since 10,000 devices would delay a restart. */
-	async settle(isOver: () => boolean): Promise<void> {
+	/** Writes all changes, and timestamps for up to 500 ms, since those of 10,000 devices would delay a restart. */
+	async settle(): Promise<void> {
 		this.#saveDue(Number.NEGATIVE_INFINITY);
+		const endsAt = this.#monotonic() + lastTimestampsMs;
 		const writing: Promise<boolean>[] = [];
-		for (const device of isOver() ? [] : this.#due(Number.MAX_VALUE)) {
+		for (const device of this.#due(Number.MAX_VALUE)) {
 			writing.push(this.save(device));
 			if (writing.length === concurrentWrites) await Promise.all(writing.splice(0));
-			if (isOver()) break;
+			if (this.#monotonic() > endsAt) break;
 		}
 		await this.#records.settle();
 	}
 
 	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		const endsAt = this.#monotonic() + lastTimestampsMs;
-		await this.settle(() => this.#monotonic() > endsAt);
+		await this.settle();
 	}
 
 	#saveDue(latest: number): void {
@@ -142,20 +145,8 @@ function stateOf(device: Device): WriteState {
 	return { fields: fieldsOf(device), dueAt: notDue };
 }
 
-function fieldsOf({ model, chip, versions, resets, settingsKeptAt, session }: Device) {
-	return { model, chip, features: session.handshake.features, versions, resets, settingsKeptAt };
-}
-
-/** Compares without allocating an object, since it is called for each report. */
-function hasFields(
-	{ model, chip, versions, resets, settingsKeptAt, session }: Device,
-	fields: ReturnType<typeof fieldsOf>,
-): boolean {
-	const { features } = session.handshake;
-	const hasSameLists =
-		features === fields.features && versions === fields.versions && resets === fields.resets;
-	const isSameBoard = model === fields.model && chip === fields.chip;
-	return hasSameLists && isSameBoard && settingsKeptAt === fields.settingsKeptAt;
+function fieldsOf({ model, chip, versions, resets, settingsKeptAt, session }: Device): readonly unknown[] {
+	return [model, chip, session.handshake.features, versions, resets, settingsKeptAt];
 }
 
 const record = object({
