@@ -1,13 +1,9 @@
 /** Rejections of updates. */
 
+import type { MonitorErrorCode } from "../api/frames.js";
+
 export interface UpdateRejection {
-	readonly code:
-		| "no_firmware"
-		| "unknown_version"
-		| "incompatible_firmware"
-		| "ota_in_progress"
-		| "storage_failed"
-		| "target_offline";
+	readonly code: MonitorErrorCode;
 	/** Problem and remedy, for users. */
 	readonly message: string;
 	/** Whether a retry is pointless for this device. Absent for temporary conditions, such as a catalog that is being written. */
