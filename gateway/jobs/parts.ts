@@ -10,22 +10,13 @@ export interface Moment {
 	readonly monotonic: number;
 }
 
-/** State of a device in a job. */
-interface Part<S extends string, M> {
-	readonly state: S;
-	/** Sentence; null if the state needs no explanation. */
-	readonly reason: string | null;
-	/** Time of the latest change of state. */
-	readonly moment: Moment;
-	readonly more: M;
-}
-
 /** State of a device as shown to clients. */
 export interface ShownPart<S extends string> {
 	readonly deviceId: string;
 	readonly state: S;
+	/** Sentence; null if the state needs no explanation. */
 	readonly reason: string | null;
-	/** UTC. */
+	/** Time of the latest change of state, in UTC. */
 	readonly at: string;
 }
 
@@ -42,7 +33,8 @@ export const partsAtOnce = 2_000;
 
 export class Parts<S extends string, M extends object = object> {
 	readonly #options: PartsOptions<S, M>;
-	readonly #parts = new Map<string, Part<S, M>>();
+	/** States by device id; `since` is the monotonic time of the latest change of state. */
+	readonly #parts = new Map<string, { readonly since: number; readonly shown: ShownPart<S> & M }>();
 	readonly #counts: Record<S, number>;
 	/** Ids of the devices that have changed since `takeChanges`. */
 	readonly #changed = new Set<string>();
@@ -85,20 +77,21 @@ export class Parts<S extends string, M extends object = object> {
 
 	/** @returns undefined if the device is not part of the job */
 	stateOf(deviceId: string): S | undefined {
-		return this.#parts.get(deviceId)?.state;
+		return this.#parts.get(deviceId)?.shown.state;
 	}
 
 	/** Returns the time since the latest state change of a device, in milliseconds. */
 	ageOf(deviceId: string, { monotonic }: Moment): number {
-		return monotonic - (this.#parts.get(deviceId)?.moment.monotonic ?? monotonic);
+		return monotonic - (this.#parts.get(deviceId)?.since ?? monotonic);
 	}
 
 	/** Adds a device or sets its state. */
 	set(deviceId: string, state: S, moment: Moment, reason: string | null = null, more?: Partial<M>): void {
-		const known = this.#parts.get(deviceId);
+		const known = this.#parts.get(deviceId)?.shown;
 		if (known) this.#count(known.state, -1);
 		this.#count(state, 1);
-		this.#parts.set(deviceId, { state, reason, moment, more: known?.more ?? this.#options.first });
+		const shown = { ...(known ?? this.#options.first), deviceId, state, reason, at: isoTime(moment.now) };
+		this.#parts.set(deviceId, { since: moment.monotonic, shown });
 		this.note(deviceId, more);
 		if (this.#running > 0) this.#ended = undefined;
 		else this.#ended ??= moment;
@@ -108,7 +101,7 @@ export class Parts<S extends string, M extends object = object> {
 	note(deviceId: string, more: Partial<M> = {}): void {
 		const part = this.#parts.get(deviceId);
 		if (!part) return;
-		this.#parts.set(deviceId, { ...part, more: { ...part.more, ...more } });
+		this.#parts.set(deviceId, { ...part, shown: { ...part.shown, ...more } });
 		this.#changed.add(deviceId);
 	}
 
@@ -124,25 +117,18 @@ export class Parts<S extends string, M extends object = object> {
 
 	/** Returns the states of all devices. */
 	shown(): readonly (ShownPart<S> & M)[] {
-		return Array.from(this.#parts, ([deviceId, part]) => show(deviceId, part));
+		return Array.from(this.#parts.values(), ({ shown }) => shown);
 	}
 
 	/** Returns up to `partsAtOnce` devices that have changed since the last call. */
 	takeChanges(): readonly (ShownPart<S> & M)[] {
 		const ids = [...this.#changed].slice(0, partsAtOnce);
 		for (const id of ids) this.#changed.delete(id);
-		return ids.flatMap((deviceId) => {
-			const part = this.#parts.get(deviceId);
-			return part ? [show(deviceId, part)] : [];
-		});
+		return ids.flatMap((deviceId) => this.#parts.get(deviceId)?.shown ?? []);
 	}
 
 	#count(state: S, by: 1 | -1): void {
 		this.#counts[state] += by;
 		if (!this.#options.lastStates.includes(state)) this.#running += by;
 	}
-}
-
-function show<S extends string, M>(deviceId: string, { state, reason, moment, more }: Part<S, M>) {
-	return { deviceId, state, reason, at: isoTime(moment.now), ...more };
 }
