@@ -16,10 +16,6 @@ export function createReplacement(core: Core): Extension {
 	return {
 		routes,
 		listeners: [replacements.listeners],
-		intercept: (message, session) => {
-			if (message.type === "control_device") replacements.onCommand(session, message.payload);
-			return undefined;
-		},
 		services: [boardReplacements.provide(replacements)],
 		rejectionOf: (deviceId) => replacements.rejectionOf(deviceId),
 		open: () => replacements.open(),

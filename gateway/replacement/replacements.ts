@@ -5,7 +5,6 @@
  */
 
 import {
-	type CommandName,
 	checkCommand,
 	commands,
 	deviceId,
@@ -16,7 +15,6 @@ import {
 	boolean,
 	either,
 	type Infer,
-	integer,
 	keysOf,
 	list,
 	matches,
@@ -56,10 +54,8 @@ const record = object({
 	who: string(64),
 	/** Whether steps are unfinished. */
 	isPending: optional(boolean()),
-	/** Settings of the old board, until the new one has them or users set others. */
+	/** Settings of the old board, until the new one has them. */
 	settings: list(setting, handedOver.length),
-	/** Volume of the new board before the replacement; absent: unknown. */
-	volume: optional(integer(0, 100)),
 	/** History of the old board for `GET /api/devices/<new>`, as JSON. */
 	history: string(1 << 20),
 });
@@ -74,8 +70,6 @@ export class Replacements implements ReplacementService {
 	readonly #unsent = new Map<string, string>();
 	/** Number of reports in a session since settings were sent. */
 	readonly #reports = new WeakMap<Session, number>();
-	/** Whether settings are being sent in this turn. */
-	#isSending = false;
 	/** Running replacements by old board. */
 	readonly #busy = new Map<string, Promise<boolean>>();
 	#timer: NodeJS.Timeout | undefined;
@@ -99,21 +93,6 @@ export class Replacements implements ReplacementService {
 			for (const [from] of this.#chainOf(deviceId)) void this.#drop(from);
 		},
 	};
-
-	/** Drops a setting of the old board that a user has just set. */
-	onCommand({ device }: Session, payload: unknown): void {
-		const from = this.#unsent.get(device?.deviceId ?? "");
-		const checked = checkCommand(payload);
-		if (from === undefined || checked.rejection || this.#isSending) return;
-		const sent = checked.command.command;
-		const isOther = ({ command }: StoredReplacement["settings"][number]) =>
-			command !== sent && !(setsVolume(command) && setsVolume(sent));
-		if (!this.#replacements.get(from)?.settings.every(isOther))
-			void this.#change(from, (replacement) => ({
-				...replacement,
-				settings: replacement.settings.filter(isOther),
-			}));
-	}
 
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
@@ -161,11 +140,7 @@ export class Replacements implements ReplacementService {
 				const { model, firmwareVersion, firstSeenAt, lastSeenAt } = deviceHead(old);
 				const head = { ...old.label, model, firmwareVersion, firstSeenAt, lastSeenAt };
 				const history = JSON.stringify({ ...head, ...more });
-				const settings = settingsOf(old);
-				const report = reportOf(this.#known(by));
-				const volume = report && volumeOf(report);
-				const own = volume === undefined ? {} : { volume };
-				this.#set(from, { by, at: now(), who, isPending: true, settings, history, ...own });
+				this.#set(from, { by, at: now(), who, isPending: true, settings: settingsOf(old), history });
 			}
 		}
 		const isDone = await this.#complete(from);
@@ -264,14 +239,9 @@ export class Replacements implements ReplacementService {
 	#sendSettings(session: Session, report: StateReport): void {
 		const { sessionId, device } = session;
 		const from = this.#unsent.get(device?.deviceId ?? "");
-		const { settings, volume: before } = this.#replacements.get(from ?? "") ?? {};
+		const { settings } = this.#replacements.get(from ?? "") ?? {};
 		if (from === undefined || !settings || report.health.safe_mode) return;
-		const volume = volumeOf(report);
-		// Volume changed by its buttons.
-		const isTurned = volume !== undefined && before !== undefined && volume !== before;
-		const isLeft = (setting: StoredReplacement["settings"][number]) =>
-			!endOf(setting, report, 0) && !(setsVolume(setting.command) && isTurned);
-		const left = settings.filter(isLeft);
+		const left = settings.filter((setting) => !endOf(setting, report, 0));
 		const reports = this.#reports.get(session) ?? 0;
 		this.#reports.set(session, reports + 1);
 		const { execute, log } = this.#core;
@@ -284,10 +254,8 @@ export class Replacements implements ReplacementService {
 				onError,
 			);
 		if (reports > 0) return;
-		this.#isSending = true;
 		for (const payload of left)
 			execute({ type: "control_device", targetId: sessionId, payload }).catch(onError);
-		this.#isSending = false;
 	}
 
 	/** Returns predecessors of a device, latest first, each with the id of the old board. */
@@ -341,27 +309,14 @@ export class Replacements implements ReplacementService {
 	}
 }
 
-/** @returns latest report; undefined: none outside of safe mode */
-function reportOf({ state }: Device): StateReport | undefined {
+/** Returns the settings in the latest report, except in safe mode, and except the volume during a sound, which may be the sound's. */
+function settingsOf({ state }: Device): StoredReplacement["settings"] {
 	const report: unknown = parseJson(state.text ?? "");
-	return matches(uplinks.state_report, report) && !report.health.safe_mode ? report : undefined;
-}
-
-function setsVolume(command: CommandName): boolean {
-	return command === "set_volume" || command === "set_mute";
-}
-
-/** @returns undefined during a sound, which may have its own volume */
-function volumeOf({ peripherals: { audio } }: StateReport): number | undefined {
-	return audio.current_track.startsWith("file:///sounds/") ? undefined : audio.volume;
-}
-
-/** Returns the settings in the latest report. */
-function settingsOf(device: Device): StoredReplacement["settings"] {
-	const report = reportOf(device);
+	if (!matches(uplinks.state_report, report) || report.health.safe_mode) return [];
+	const isPlaying = report.peripherals.audio.current_track.startsWith("file:///sounds/");
 	return handedOver.flatMap((command) => {
-		const isHeld = command !== "set_volume" || (report && volumeOf(report) !== undefined);
-		const own = report && isHeld && { command, value: commandEntries[command].reported?.(report) };
-		return matches(setting, own) && !checkCommand(own, report?.system.model).rejection ? [own] : [];
+		const own = { command, value: commandEntries[command].reported?.(report) };
+		const isHeld = matches(setting, own) && !(isPlaying && command === "set_volume");
+		return isHeld && !checkCommand(own, report.system.model).rejection ? [own] : [];
 	});
 }

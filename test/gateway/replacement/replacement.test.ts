@@ -104,28 +104,6 @@ describe("replacement board", () => {
 		assert.equal(told(device).length, wanted.length);
 	});
 
-	for (const how of ["command", "button"])
-		test(`keeps a volume that a person sets by ${how} after the replacement`, async (t) => {
-			const { url, ask, connect, monitor } = await run(t);
-			const shows = await monitor();
-			// Its reports are older than the command.
-			const device = await connect(next, { executesCommands: how === "button" });
-			await shows.until((frame) => frame.type === "device_message" && frame.deviceId === next);
-			await visit({ url, deviceId: old, report: settings });
-			await ask("POST", old, next);
-			if (how === "button") device.report({ "peripherals.audio.volume": 77 });
-			else {
-				const payload = { command: "set_volume", value: 77 };
-				await shows.request({ type: "control_device", targetId: next, payload });
-				device.report();
-			}
-			await waitUntil(() => told(device).some(({ command }) => command === "set_brightness"));
-			await device.restart();
-			await nothingIsLeft(ask, device, old);
-			const others = told(device).filter(({ command, value }) => command === "set_mute" || value === 35);
-			assert.deepEqual(others, []);
-		});
-
 	test("is sent settings again after a restart of the gateway, until its report shows them", async (t) => {
 		const { url, gateway, options, ask, connect } = await run(t);
 		await setUp(url);
