@@ -1,7 +1,4 @@
-/**
- * Patterns of the LED states as functions of time. Painting allocates no memory, since it runs 30 times a second on a
- * small heap.
- */
+/** Patterns of the LED ring as functions of time. Painting allocates no memory, since it runs 30 times a second on a small heap. */
 
 import type { PixelStrip } from "../host.js";
 import type { LedPreset, Light } from "../protocol/messages.js";
@@ -59,144 +56,124 @@ const accent = 0x00ffa0;
 /** Turn of the circling pixel of a device without settings. */
 const unprovisionedPeriodMs = 3000;
 
-/** @returns milliseconds between frames; 0: the pattern is static */
-export function frameIntervalMs(state: LedState): number {
-	switch (state) {
-		case ledState.wifiConnecting:
-		case ledState.serverConnecting:
-			return flashPeriodMs / 2;
-		case ledState.connected:
-		case ledState.updating:
-			return smoothFrameMs;
-		default:
-			return 0;
-	}
-}
-
-/**
- * @param timeMs since the start of the state
- * @param brightness perceived, 0 to 1
- */
-export function paint(strip: PixelStrip, state: LedState, timeMs: number, brightness: number): void {
-	switch (state) {
-		case ledState.off:
-			return fill(strip, black, 0);
-		case ledState.wifiConnecting:
-			return fill(strip, red, isLit(timeMs) ? brightness : 0);
-		case ledState.wifiFailed:
-			return fill(strip, red, brightness);
-		case ledState.serverConnecting:
-			return fill(strip, orange, isLit(timeMs) ? brightness : 0);
-		case ledState.serverFailed:
-			return fill(strip, orange, brightness);
-		case ledState.connected:
-			return paintRainbow(strip, (timeMs % rainbowPeriodMs) / rainbowPeriodMs, brightness);
-		case ledState.updating:
-			return fill(strip, blue, brightness * breath(timeMs));
-	}
-}
-
-/** Pattern that covers the state without changing the reported one. */
-export interface Overlay {
-	/** Milliseconds between frames; 0: the overlay is static. */
+export interface LedPattern {
+	/** Milliseconds between frames; 0: the pattern is static. */
 	readonly frameMs: number;
 	/**
 	 * Paints one frame into the buffer, without `update`.
-	 * @param timeMs since the overlay began
-	 * @param brightness as set, perceived, 0 to 1; ignored by overlays that must be noticed
+	 * @param timeMs since the pattern began
+	 * @param brightness as set, perceived, 0 to 1; ignored by patterns that must be noticed
 	 */
 	readonly paint: (strip: PixelStrip, timeMs: number, brightness: number) => void;
 }
 
-/** White flashes that identify a device. */
-export const identifyOverlay: Overlay = Object.freeze({
-	frameMs: identifyPeriodMs / 2,
-	paint(strip: PixelStrip, timeMs: number): void {
-		fill(strip, white, isLit(timeMs, identifyPeriodMs) ? overlayBrightness : 0);
-	},
+function pattern(frameMs: number, paint: LedPattern["paint"]): LedPattern {
+	return Object.freeze({ frameMs, paint });
+}
+
+const rainbow = pattern(smoothFrameMs, (strip, timeMs, brightness) => {
+	const light = lightFor(brightness);
+	const phase = (timeMs % rainbowPeriodMs) / rainbowPeriodMs;
+	for (let index = 0; index < strip.length; index++) {
+		const hue = (index / strip.length + 1 - phase) % 1;
+		const color = strip.makeRGB(
+			channel(hueChannel(hue + 1 / 3), light),
+			channel(hueChannel(hue), light),
+			channel(hueChannel(hue + 2 / 3), light),
+		);
+		strip.setPixel(index, color);
+	}
 });
 
+/** @param color 0xrrggbb, also of the following patterns */
+function solid(color: number): LedPattern {
+	return pattern(0, (strip, _timeMs, brightness) => fill(strip, color, brightness));
+}
+
+function blink(color: number): LedPattern {
+	return pattern(flashPeriodMs / 2, (strip, timeMs, brightness) =>
+		fill(strip, color, isLit(timeMs) ? brightness : 0),
+	);
+}
+
+function breathe(color: number): LedPattern {
+	return pattern(smoothFrameMs, (strip, timeMs, brightness) =>
+		fill(strip, color, brightness * breath(timeMs)),
+	);
+}
+
+/** Patterns of the states. */
+export const patterns: Readonly<Record<LedState, LedPattern>> = Object.freeze({
+	[ledState.off]: solid(black),
+	[ledState.wifiConnecting]: blink(red),
+	[ledState.wifiFailed]: solid(red),
+	[ledState.serverConnecting]: blink(orange),
+	[ledState.serverFailed]: solid(orange),
+	[ledState.connected]: rainbow,
+	[ledState.updating]: breathe(blue),
+});
+
+/** White flashes that identify a device. */
+export const identifyOverlay = pattern(identifyPeriodMs / 2, (strip, timeMs) =>
+	fill(strip, white, isLit(timeMs, identifyPeriodMs) ? overlayBrightness : 0),
+);
+
 /** Magenta ring that goes out pixel by pixel: the time until the settings are erased. @param lengthMs of the countdown */
-export function countdownOverlay(lengthMs: number): Overlay {
-	return {
-		frameMs: 100,
-		paint(strip, timeMs) {
-			const lit = Math.ceil(strip.length * Math.max(0, 1 - timeMs / lengthMs));
-			fill(strip, black, 0);
-			const color = colorOf(strip, magenta, overlayBrightness);
-			for (let index = 0; index < lit; index++) strip.setPixel(index, color);
-		},
-	};
+export function countdownOverlay(lengthMs: number): LedPattern {
+	return pattern(100, (strip, timeMs) => {
+		const lit = Math.ceil(strip.length * Math.max(0, 1 - timeMs / lengthMs));
+		fill(strip, black, 0);
+		const color = colorOf(strip, magenta, overlayBrightness);
+		for (let index = 0; index < lit; index++) strip.setPixel(index, color);
+	});
 }
 
 /** Arc whose length is the volume; muted: one red LED. @param volume 0 to 100 */
-export function volumeOverlay(volume: number): Overlay {
-	return {
-		frameMs: 0,
-		paint(strip, _timeMs, brightness) {
-			if (volume > 0) return paintArc(strip, volume / 100, accent, brightness);
-			fill(strip, black, 0);
-			strip.setPixel(0, colorOf(strip, red, brightness));
-		},
-	};
+export function volumeOverlay(volume: number): LedPattern {
+	return pattern(0, (strip, _timeMs, brightness) => {
+		if (volume > 0) return paintArc(strip, volume / 100, accent, brightness);
+		fill(strip, black, 0);
+		strip.setPixel(0, colorOf(strip, red, brightness));
+	});
 }
 
 /** Slowly turning light while a sound is loaded or played, for people with hearing loss. */
-export const soundOverlay: Overlay = Object.freeze({
-	frameMs: slowFrameMs,
-	paint(strip: PixelStrip, timeMs: number, brightness: number): void {
-		paintTurning(strip, timeMs / slowTurnMs, accent, brightness);
-	},
-});
+export const soundOverlay = pattern(slowFrameMs, (strip, timeMs, brightness) =>
+	paintTurning(strip, timeMs / slowTurnMs, accent, brightness),
+);
 
 /** Light of a report, received or under construction. */
 export type ShownLight = Pick<Light, "color" | "effect"> & { readonly progress?: number | undefined };
 
 /** Overlay of `set_light`. */
-export function lightOverlay({ color, effect, progress = 0 }: ShownLight): Overlay {
+export function lightOverlay({ color, effect, progress = 0 }: ShownLight): LedPattern {
 	const rgb = Number.parseInt(color.slice(1), 16);
 	switch (effect) {
 		case "solid":
-			return { frameMs: 0, paint: (strip, _timeMs, brightness) => fill(strip, rgb, brightness) };
+			return solid(rgb);
 		case "breathe":
-			return {
-				frameMs: smoothFrameMs,
-				paint: (strip, timeMs, brightness) => fill(strip, rgb, brightness * breath(timeMs)),
-			};
+			return breathe(rgb);
 		case "blink":
-			return {
-				frameMs: flashPeriodMs / 2,
-				paint: (strip, timeMs, brightness) => fill(strip, rgb, isLit(timeMs) ? brightness : 0),
-			};
+			return blink(rgb);
 		case "turn":
-			return {
-				frameMs: smoothFrameMs,
-				paint: (strip, timeMs, brightness) => paintTurning(strip, timeMs / rainbowPeriodMs, rgb, brightness),
-			};
+			return pattern(smoothFrameMs, (strip, timeMs, brightness) =>
+				paintTurning(strip, timeMs / rainbowPeriodMs, rgb, brightness),
+			);
 		case "progress":
-			return {
-				frameMs: 0,
-				paint: (strip, _timeMs, brightness) => paintArc(strip, progress, rgb, brightness),
-			};
+			return pattern(0, (strip, _timeMs, brightness) => paintArc(strip, progress, rgb, brightness));
 	}
 }
 
 /** Alternating orange and red: the gateway rejects the token or the device, so someone must change something. */
-export const rejectedOverlay: Overlay = Object.freeze({
-	frameMs: flashPeriodMs / 2,
-	paint(strip: PixelStrip, timeMs: number): void {
-		fill(strip, isLit(timeMs) ? orange : red, overlayBrightness);
-	},
-});
+export const rejectedOverlay = pattern(flashPeriodMs / 2, (strip, timeMs) =>
+	fill(strip, isLit(timeMs) ? orange : red, overlayBrightness),
+);
 
 /** Circling white pixel: the device has no settings. */
-export const unprovisionedOverlay: Overlay = Object.freeze({
-	frameMs: unprovisionedPeriodMs / 12,
-	paint(strip: PixelStrip, timeMs: number): void {
-		fill(strip, black, 0);
-		const index = Math.floor(((timeMs % unprovisionedPeriodMs) / unprovisionedPeriodMs) * strip.length);
-		strip.setPixel(index, colorOf(strip, white, overlayBrightness));
-	},
+export const unprovisionedOverlay = pattern(unprovisionedPeriodMs / 12, (strip, timeMs) => {
+	fill(strip, black, 0);
+	const index = Math.floor(((timeMs % unprovisionedPeriodMs) / unprovisionedPeriodMs) * strip.length);
+	strip.setPixel(index, colorOf(strip, white, overlayBrightness));
 });
 
 /** Converts perceived brightness to light output, both 0 to 1, by CIE 1931 lightness. */
@@ -241,21 +218,6 @@ function colorOf(strip: PixelStrip, color: number, brightness: number): number {
 		channel((color >> 8) & 0xff, light),
 		channel(color & 0xff, light),
 	);
-}
-
-function paintRainbow(strip: PixelStrip, phase: number, brightness: number): void {
-	const light = lightFor(brightness);
-	for (let index = 0; index < strip.length; index++) {
-		const hue = (index / strip.length + 1 - phase) % 1;
-		strip.setPixel(
-			index,
-			strip.makeRGB(
-				channel(hueChannel(hue + 1 / 3), light),
-				channel(hueChannel(hue), light),
-				channel(hueChannel(hue + 2 / 3), light),
-			),
-		);
-	}
 }
 
 /** Channel of a saturated color: 255 for a third of the circle, falling to 0 on both sides. */

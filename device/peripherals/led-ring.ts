@@ -8,13 +8,12 @@ import type { Host, PixelStrip } from "../host.js";
 import type { CompleteReport, LedPreset, Light } from "../protocol/messages.js";
 import {
 	countdownOverlay,
-	frameIntervalMs,
 	identifyOverlay,
+	type LedPattern,
 	type LedState,
 	ledState,
 	lightOverlay,
-	type Overlay,
-	paint,
+	patterns,
 	presetOfState,
 	rejectedOverlay,
 	soundOverlay,
@@ -31,10 +30,10 @@ const rank = Object.freeze({ countdown: 0, brief: 1, standing: 2, sound: 3, ligh
 type Rank = (typeof rank)[keyof typeof rank];
 
 interface Layer {
-	readonly overlay: Overlay;
+	readonly pattern: LedPattern;
 	readonly sinceMs: number;
 	/** Removes the overlay. */
-	readonly timer: Timer | undefined;
+	readonly timer?: Timer | undefined;
 }
 
 export interface LedRingOptions {
@@ -57,9 +56,10 @@ export class LedRing {
 	#brightness: number;
 
 	#shown: LedState = ledState.wifiConnecting;
-	#shownSinceMs: number;
+	/** Pattern of the state, below all overlays. */
+	#base: Layer;
 	#frameTimer: Timer | undefined;
-	/** Indexed by rank. */
+	/** Overlays, indexed by rank. */
 	readonly #layers: (Layer | undefined)[] = [];
 	#light: Light | undefined;
 	/** Share of the brightness by the room's light, 0 to 1. */
@@ -72,7 +72,7 @@ export class LedRing {
 		this.#now = options.now;
 		this.#onChanged = options.onChanged;
 		this.#brightness = options.brightness;
-		this.#shownSinceMs = this.#now();
+		this.#base = { pattern: patterns[this.#shown], sinceMs: this.#now() };
 		this.#show();
 	}
 
@@ -150,7 +150,7 @@ export class LedRing {
 
 	/** Shows the volume for 1.5 s, unless `identify` is active. @param volume 0 to 100 */
 	showVolume(volume: number): void {
-		if (this.#layers[rank.brief]?.overlay === identifyOverlay) return;
+		if (this.#layers[rank.brief]?.pattern === identifyOverlay) return;
 		this.#cover(rank.brief, volumeOverlay(volume), volumeMs);
 	}
 
@@ -187,7 +187,7 @@ export class LedRing {
 	}
 
 	/** Sets the overlay of a rank. @param overlay undefined: removes it @param ms duration; 0: unlimited */
-	#cover(which: Rank, overlay: Overlay | undefined, ms = 0, onEnd?: () => void): void {
+	#cover(which: Rank, overlay: LedPattern | undefined, ms = 0, onEnd?: () => void): void {
 		const previous = this.#layers[which];
 		if (previous === undefined && overlay === undefined) return;
 		Timer.clear(previous?.timer);
@@ -196,7 +196,7 @@ export class LedRing {
 			onEnd?.();
 		};
 		this.#layers[which] = overlay && {
-			overlay,
+			pattern: overlay,
 			sinceMs: this.#now(),
 			timer: ms > 0 ? Timer.set(end, ms) : undefined,
 		};
@@ -208,18 +208,16 @@ export class LedRing {
 		this.#cover(rank.light, light && lightOverlay(light), ms, () => this.showLight(undefined, 0));
 	}
 
-	/** Visible layer; undefined: the state is visible. */
-	get #topLayer(): Layer | undefined {
-		if (this.#isUpdating) return this.#layers[rank.countdown];
-		for (const layer of this.#layers) if (layer) return layer;
-		return undefined;
+	get #topLayer(): Layer {
+		const overlay = this.#isUpdating ? this.#layers[rank.countdown] : this.#layers.find((layer) => layer);
+		return overlay ?? this.#base;
 	}
 
 	#choose(): void {
 		const state = this.#isUpdating ? ledState.updating : (this.#command ?? this.#connection);
 		if (state === this.#shown) return;
 		this.#shown = state;
-		this.#shownSinceMs = this.#now();
+		this.#base = { pattern: patterns[state], sinceMs: this.#now() };
 		this.#show();
 		this.#onChanged();
 	}
@@ -227,17 +225,15 @@ export class LedRing {
 	#show(): void {
 		Timer.clear(this.#frameTimer);
 		this.#frameTimer = undefined;
-		const intervalMs = this.#topLayer?.overlay.frameMs ?? frameIntervalMs(this.#shown);
-		if (intervalMs > 0) this.#frameTimer = Timer.repeat(() => this.#paintFrame(), intervalMs);
+		const { frameMs } = this.#topLayer.pattern;
+		if (frameMs > 0) this.#frameTimer = Timer.repeat(() => this.#paintFrame(), frameMs);
 		this.#paintFrame();
 	}
 
 	#paintFrame(): void {
 		const brightness = Math.min(this.#brightness * this.#dimming, this.#maxBrightness);
-		const now = this.#now();
-		const top = this.#topLayer;
-		if (top) top.overlay.paint(this.#strip, now - top.sinceMs, brightness);
-		else paint(this.#strip, this.#shown, now - this.#shownSinceMs, brightness);
+		const { pattern, sinceMs } = this.#topLayer;
+		pattern.paint(this.#strip, this.#now() - sinceMs, brightness);
 		this.#strip.update();
 	}
 }

@@ -4,7 +4,7 @@ import {
 	type LedState,
 	ledState,
 	lightFor,
-	paint,
+	patterns,
 	presetOfState,
 	stateOfPreset,
 } from "../../../device/peripherals/led-patterns.js";
@@ -22,7 +22,7 @@ function frame(state: LedState, timeMs: number, brightness = 1): Color[] {
 		},
 		update() {},
 	};
-	paint(strip, state, timeMs, brightness);
+	patterns[state].paint(strip, timeMs, brightness);
 	return pixels;
 }
 

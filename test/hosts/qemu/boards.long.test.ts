@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
 import {
 	countdownOverlay,
+	type LedPattern,
 	ledState,
-	type Overlay,
 	rejectedOverlay,
 	soundOverlay,
 	unprovisionedOverlay,
@@ -209,7 +209,7 @@ async function testStart(t: TestContext, { rig, connection }: Device, model: Mod
 
 async function testRing(t: TestContext, device: Device): Promise<void> {
 	const { rig } = device;
-	const still = async (overlay: Overlay, brightness: number, command: Command) => {
+	const still = async (overlay: LedPattern, brightness: number, command: Command) => {
 		rig.forget();
 		await device.command(command);
 		const pattern = Pattern.ofOverlay(overlay, brightness, 1);

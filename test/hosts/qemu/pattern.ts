@@ -2,10 +2,10 @@
 
 import type { PixelStrip } from "../../../device/host.js";
 import {
+	type LedPattern,
 	type LedState,
 	lightOverlay,
-	type Overlay,
-	paint,
+	patterns,
 	type ShownLight,
 } from "../../../device/peripherals/led-patterns.js";
 
@@ -28,14 +28,14 @@ export class Pattern {
 	}
 
 	static ofState(state: LedState, brightness: number, periodMs: number): Pattern {
-		return new Pattern((strip, timeMs) => paint(strip, state, timeMs, brightness), periodMs);
+		return Pattern.ofOverlay(patterns[state], brightness, periodMs);
 	}
 
 	static ofLight(light: ShownLight, brightness: number, periodMs: number): Pattern {
 		return Pattern.ofOverlay(lightOverlay(light), brightness, periodMs);
 	}
 
-	static ofOverlay(overlay: Overlay, brightness: number, periodMs: number): Pattern {
+	static ofOverlay(overlay: LedPattern, brightness: number, periodMs: number): Pattern {
 		return new Pattern((strip, timeMs) => overlay.paint(strip, timeMs, brightness), periodMs);
 	}
 

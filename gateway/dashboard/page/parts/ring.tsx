@@ -1,12 +1,7 @@
 /** LED ring of a device, drawn with the firmware's own patterns, and a textual description. */
 
 import type { PixelStrip } from "../../../../device/host.js";
-import {
-	frameIntervalMs,
-	ledState,
-	lightOverlay,
-	paint,
-} from "../../../../device/peripherals/led-patterns.js";
+import { ledState, lightOverlay, patterns } from "../../../../device/peripherals/led-patterns.js";
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -73,13 +68,14 @@ const minFrameMs = 80;
 const restAlpha = 0.7;
 const unknownPixel = "#8a918d3d 46%, transparent 48%";
 
-function stateOf({ state_id: id }: LedRing) {
-	return Object.values(ledState).find((state) => state === id) ?? ledState.off;
+function shownBy({ state_id: id, light }: LedRing) {
+	if (light) return lightOverlay(light);
+	return patterns[Object.values(ledState).find((state) => state === id) ?? ledState.off];
 }
 
 /** Interval of the frames; 0 for a still pattern. */
 function intervalOf(ring: LedRing): number {
-	const interval = ring.light ? lightOverlay(ring.light).frameMs : frameIntervalMs(stateOf(ring));
+	const interval = shownBy(ring).frameMs;
 	return interval && Math.max(interval, minFrameMs);
 }
 
@@ -99,8 +95,7 @@ function colorsOf(length: number, ring: LedRing, timeMs: number): readonly numbe
 		},
 		update() {},
 	};
-	if (ring.light) lightOverlay(ring.light).paint(strip, timeMs, ring.brightness_coef);
-	else paint(strip, stateOf(ring), timeMs, ring.brightness_coef);
+	shownBy(ring).paint(strip, timeMs, ring.brightness_coef);
 	return colors;
 }
 
