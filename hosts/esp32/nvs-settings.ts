@@ -2,7 +2,7 @@
 
 import { messageOf } from "../../device/message-of.js";
 import { parseGatewayUrl } from "../../device/network/gateway-url.js";
-import { longestString } from "./nvs-format.js";
+import { longestString } from "./nvs-image.js";
 
 /** Maximum length of the setting `ca` (DER in base64), a multiple of four characters. */
 export const longestAuthority = longestString - (longestString % 4);

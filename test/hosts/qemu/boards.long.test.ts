@@ -27,7 +27,7 @@ import {
 	pageBytes,
 	setEntryState,
 	stateTableOffset,
-} from "../../../hosts/esp32/nvs-format.js";
+} from "../../../hosts/esp32/nvs-image.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { makePatch } from "../../../scripts/release/patch.js";
 import { sha256Of } from "../../support/bytes.js";
