@@ -35,34 +35,12 @@ const busHz = 400_000;
 /** A transfer takes 0.1 ms. With the SDK's default of 400 ms, a line held low would block for 400 ms per access. */
 const timeoutMs = 10;
 
-/** Register addresses, named as in the data sheet. */
+/** Addresses of the registers that are written or read outside of `bringUp`. */
 export const register = Object.freeze({
 	reset: 0x00,
-	clockManager1: 0x01,
-	clockManager2: 0x02,
-	clockManager3: 0x03,
-	clockManager4: 0x04,
-	clockManager5: 0x05,
-	clockManager6: 0x06,
-	clockManager7: 0x07,
-	clockManager8: 0x08,
-	serialPortIn: 0x09,
-	serialPortOut: 0x0a,
-	system0B: 0x0b,
-	system0C: 0x0c,
-	system0D: 0x0d,
-	system0E: 0x0e,
-	system0F: 0x0f,
-	system10: 0x10,
-	system11: 0x11,
-	system12: 0x12,
-	system13: 0x13,
 	dacMute: 0x31,
 	dacVolume: 0x32,
-	dacOffset: 0x33,
-	dacRangeControl: 0x34,
 	dacRamp: 0x37,
-	gpio: 0x44,
 	i2c: 0xfa,
 	chipId1: 0xfd,
 	chipId2: 0xfe,
@@ -89,44 +67,45 @@ export function volumeRegister(volume: number): number {
 	return whole === 0 ? silence : fullGain - (100 - whole);
 }
 
+/** Registers and their values, named as in the data sheet. */
 function bringUp(): readonly (readonly [number, number])[] {
 	return [
-		// I2C_WL: noise filter of the control bus, written twice because the first write can get lost.
-		[register.gpio, 0x08],
-		[register.gpio, 0x08],
+		// GPIO, I2C_WL: noise filter of the control bus, written twice because the first write can get lost.
+		[0x44, 0x08],
+		[0x44, 0x08],
 		[register.dacMute, hardMute],
-		// Clock from pin MCLK, at 256 times the sample rate, and all clocks on.
-		[register.clockManager1, 0x3f],
+		// Clock manager: clock from pin MCLK, at 256 times the sample rate, and all clocks on.
+		[0x01, 0x3f],
 		// DIV_PRE 1, MULT_PRE 1.
-		[register.clockManager2, 0x00],
+		[0x02, 0x00],
 		// ADC_OSR and DAC_OSR 16, single speed; DIV_CLKADC and DIV_CLKDAC 1.
-		[register.clockManager3, 0x10],
-		[register.clockManager4, 0x10],
-		[register.clockManager5, 0x00],
+		[0x03, 0x10],
+		[0x04, 0x10],
+		[0x05, 0x00],
 		// Master dividers at their defaults; not inverted, no tri-state.
-		[register.clockManager6, 0x03],
-		[register.clockManager7, 0x00],
-		[register.clockManager8, 0xff],
-		// I2S (Philips), 16 bits, left slot to the DAC; ADC muted.
-		[register.serialPortIn, 0x0c],
-		[register.serialPortOut, 0x4c],
-		[register.system0B, 0x00],
-		[register.system0C, 0x00],
-		// Bias currents and VSEL, values of the manufacturer's driver.
-		[register.system10, 0x1f],
-		[register.system11, 0x7f],
+		[0x06, 0x03],
+		[0x07, 0x00],
+		[0x08, 0xff],
+		// Serial port: I2S (Philips), 16 bits, left slot to the DAC; ADC muted.
+		[0x09, 0x0c],
+		[0x0a, 0x4c],
+		[0x0b, 0x00],
+		[0x0c, 0x00],
+		// System: bias currents and VSEL, values of the manufacturer's driver.
+		[0x10, 0x1f],
+		[0x11, 0x7f],
 		// CSM_ON, slave.
 		[register.reset, 0x80],
 		// Analog part and VMID on; ADC modulator and references on.
-		[register.system0D, 0x01],
-		[register.system0E, 0x02],
-		[register.system0F, 0x00],
+		[0x0d, 0x01],
+		[0x0e, 0x02],
+		[0x0f, 0x00],
 		// DAC on, output stage for a headphone.
-		[register.system12, 0x00],
-		[register.system13, 0x10],
-		// DRC_EN off, since it overrides the volume.
-		[register.dacOffset, 0x00],
-		[register.dacRangeControl, 0x00],
+		[0x12, 0x00],
+		[0x13, 0x10],
+		// DAC offset and range control: DRC_EN off, since it overrides the volume.
+		[0x33, 0x00],
+		[0x34, 0x00],
 		[register.dacVolume, silence],
 		[register.dacRamp, rampOn],
 	];
