@@ -110,11 +110,12 @@ async function packModules(modules: readonly ModifiedModule[]): Promise<Program>
 	const built = await Promise.all(
 		modules.map(async ({ name, source }) => {
 			const { code, map } = await buildModule(source);
-			return { name, code: resolveImports(name, code), map };
+			return [name, map, resolveImports(name, code)];
 		}),
 	);
 	const changedAt = Math.floor(Math.max(...modules.map(({ mtimeMs }) => mtimeMs)) / 1000);
-	return { bytes: pack(built), changedAt };
+	// The source comes last: an image pads it with line feeds.
+	return { bytes: Buffer.from(built.flat().join("\0")), changedAt };
 }
 
 /**
@@ -166,22 +167,6 @@ function resolveImports(importer: string, code: string): string {
 		/(\bfrom|\bimport) "(\.{1,2}\/[^"]+)\.js"/g,
 		(_, word, relative) => `${word} "${path.posix.join(path.posix.dirname(importer), relative)}"`,
 	);
-}
-
-/** Encodes a program for hosts/virtual/machine/modules.c. */
-function pack(modules: readonly (BuiltModule & { name: string })[]): Buffer {
-	const parts: Buffer[] = [Buffer.from("XSPROGR1"), u32(modules.length)];
-	for (const { name, code, map } of modules) {
-		const texts = [Buffer.from(name), Buffer.from(code), Buffer.from(map)];
-		parts.push(...texts.map((text) => u32(text.length)), ...texts);
-	}
-	return Buffer.concat(parts);
-}
-
-function u32(value: number): Buffer {
-	const bytes = Buffer.alloc(4);
-	bytes.writeUInt32LE(value);
-	return bytes;
 }
 
 function sha256(bytes: string | Buffer): string {
