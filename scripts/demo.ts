@@ -11,7 +11,7 @@ import { readSettings } from "../gateway/settings.js";
 import { createLog } from "../gateway/telemetry/log.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
-import { Identity } from "../hosts/virtual/node/identity.js";
+import { claimIdentity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
 import { runCommand } from "./command-line/command.js";
@@ -97,7 +97,7 @@ function startDevice(
 	dataDir: string,
 	settings: { readonly gateway: string; readonly token: string },
 ): Promise<VirtualDevice> {
-	const identity = Identity.claim({ dataDir, model });
+	const identity = claimIdentity({ dataDir, model });
 	const { deviceId, serial, flashFile } = identity;
 	process.on("exit", () => identity.close());
 	return VirtualDevice.start({

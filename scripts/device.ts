@@ -12,7 +12,7 @@ import { readSettings } from "../gateway/settings.js";
 import { printableLines } from "../gateway/telemetry/printable.js";
 import { describeExit } from "../hosts/virtual/node/exit.js";
 import { buildFirmware, firmwareModules } from "../hosts/virtual/node/firmware.js";
-import { Identity } from "../hosts/virtual/node/identity.js";
+import { claimIdentity } from "../hosts/virtual/node/identity.js";
 import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
@@ -55,7 +55,7 @@ async function run({ values }: Arguments<typeof options>): Promise<void> {
 		throw new UsageError("--serial must be six hexadecimal digits.");
 	const token = findToken();
 	const { dataDir } = readSettings({ DATA_DIR: process.env.DATA_DIR });
-	const identity = Identity.claim({ dataDir, model, serial });
+	const identity = claimIdentity({ dataDir, model, serial });
 	process.on("exit", () => identity.close());
 	const options: VirtualDeviceOptions = {
 		model,

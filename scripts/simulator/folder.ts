@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Model } from "../../device/protocol/schema.js";
-import { acquireLock, releaseLock } from "../../hosts/virtual/node/process-lock.js";
+import { acquireLock } from "../../hosts/virtual/node/process-lock.js";
 import type { Desktop } from "../moddable/sdk.js";
 
 const mostOfOneModel = 100;
@@ -31,8 +31,8 @@ export function claimFolder({ parent, model, desktop }: FolderOptions): Simulato
 	for (let number = 1; number <= most; number++) {
 		const path = join(parent, `${model.toLowerCase()}${number === 1 ? "" : `-${number}`}`);
 		mkdirSync(path, { recursive: true });
-		const lock = join(path, "pid");
-		if (acquireLock(lock)) return { path, close: () => releaseLock(lock) };
+		const close = acquireLock(join(path, "pid"));
+		if (close) return { path, close };
 	}
 	throw new Error(
 		desktop === "lin"

@@ -9,7 +9,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { idOf } from "../../../device/protocol/models.js";
 import type { Model } from "../../../device/protocol/schema.js";
-import { acquireLock, releaseLock } from "./process-lock.js";
+import { acquireLock } from "./process-lock.js";
 
 export interface IdentityOptions {
 	readonly dataDir: string;
@@ -24,52 +24,34 @@ export function macAddressOf(serial: string): string {
 	return `02:00:00:${serial.match(/../g)?.join(":")}`;
 }
 
-export class Identity {
+export interface Identity {
 	readonly deviceId: string;
 	readonly serial: string;
 	readonly flashFile: string;
-	readonly #lock: string;
-
-	private constructor(folder: string, deviceId: string, serial: string) {
-		this.deviceId = deviceId;
-		this.serial = serial;
-		this.flashFile = join(folder, "flash.bin");
-		this.#lock = lockIn(folder);
-	}
-
-	/** @throws Error if the given serial is in use or the folder is not writable */
-	static claim({ dataDir, model, serial }: IdentityOptions): Identity {
-		if (serial !== undefined) {
-			const identity = Identity.#tryClaim(dataDir, model, serial.toLowerCase());
-			if (!identity)
-				throw new Error(
-					`A virtual ${model} with serial ${serial} is already running. Choose another --serial.`,
-				);
-			return identity;
-		}
-		const first = createHash("sha256").update(`${hostname()} ${model}`).digest().readUIntBE(0, 3);
-		for (let offset = 0; offset < 1000; offset++) {
-			const next = ((first + offset) & 0xff_ff_ff).toString(16).padStart(6, "0");
-			const identity = Identity.#tryClaim(dataDir, model, next);
-			if (identity) return identity;
-		}
-		throw new Error(`1,000 virtual ${model} devices are already running. Choose a free --serial.`);
-	}
-
-	static #tryClaim(dataDir: string, model: Model, serial: string): Identity | undefined {
-		const deviceId = idOf(model, macAddressOf(serial));
-		const folder = join(dataDir, "virtual", deviceId);
-		mkdirSync(folder, { recursive: true, mode: 0o700 });
-		if (!acquireLock(lockIn(folder))) return undefined;
-		return new Identity(folder, deviceId, serial);
-	}
-
 	/** Releases the identity. */
-	close(): void {
-		releaseLock(this.#lock);
-	}
+	readonly close: () => void;
 }
 
-function lockIn(folder: string): string {
-	return join(folder, "pid");
+/** @throws Error if the given serial is in use or the folder is not writable */
+export function claimIdentity({ dataDir, model, serial }: IdentityOptions): Identity {
+	if (serial !== undefined) {
+		const identity = tryClaim(dataDir, model, serial.toLowerCase());
+		if (identity) return identity;
+		throw new Error(`A virtual ${model} with serial ${serial} is already running. Choose another --serial.`);
+	}
+	const first = createHash("sha256").update(`${hostname()} ${model}`).digest().readUIntBE(0, 3);
+	for (let offset = 0; offset < 1000; offset++) {
+		const next = ((first + offset) & 0xff_ff_ff).toString(16).padStart(6, "0");
+		const identity = tryClaim(dataDir, model, next);
+		if (identity) return identity;
+	}
+	throw new Error(`1,000 virtual ${model} devices are already running. Choose a free --serial.`);
+}
+
+function tryClaim(dataDir: string, model: Model, serial: string): Identity | undefined {
+	const deviceId = idOf(model, macAddressOf(serial));
+	const folder = join(dataDir, "virtual", deviceId);
+	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	const close = acquireLock(join(folder, "pid"));
+	return close && { deviceId, serial, flashFile: join(folder, "flash.bin"), close };
 }

@@ -2,20 +2,17 @@
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 
-/** @returns false if another process holds the lock */
-export function acquireLock(file: string): boolean {
-	if (isHeld(file)) return false;
-	rmSync(file, { force: true });
+/** @returns a function that releases the lock; undefined if another process holds it */
+export function acquireLock(file: string): (() => void) | undefined {
+	if (isHeld(file)) return undefined;
+	const release = () => rmSync(file, { force: true });
+	release();
 	try {
 		writeFileSync(file, String(process.pid), { flag: "wx" });
-		return true;
+		return release;
 	} catch {
-		return false;
+		return undefined;
 	}
-}
-
-export function releaseLock(file: string): void {
-	rmSync(file, { force: true });
 }
 
 function isHeld(file: string): boolean {

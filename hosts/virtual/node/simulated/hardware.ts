@@ -27,12 +27,9 @@ export interface Opened<K extends Kind> {
 	): void;
 }
 
-/** Requests of a kind; no property if the table has none. */
-type Requests<Name extends string, T> = keyof T extends never ? unknown : { readonly [N in Name]: T };
-
-/** Node's half of a channel. Received bytes are views that are valid until the function returns. */
-export type Simulated<K extends Kind> = Requests<"posts", Peripherals[K]["posts"]> &
-	Requests<"calls", Peripherals[K]["calls"]> & { onClose?(): void };
+/** Node's half of a channel: its posts and calls. Received bytes are views that are valid until the function returns. */
+export type Simulated<K extends Kind> = Peripherals[K]["posts"] &
+	Peripherals[K]["calls"] & { onClose?(): void };
 
 export type Simulate<K extends Kind> = (channel: Opened<K>, hardware: Hardware) => Simulated<K>;
 

@@ -3,46 +3,41 @@
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns";
 import type { WiFiReason } from "../../../../device/host.js";
-import type { Peripherals, WantedNetwork } from "../../peripherals.js";
+import type { WantedNetwork } from "../../peripherals.js";
 import type { AccessPoint } from "../board.js";
-import type { Hardware, Opened, Simulate, Simulated } from "./hardware.js";
+import type { Simulate } from "./hardware.js";
 
-export class WiFi implements Simulated<"wifi"> {
-	readonly posts: Peripherals["wifi"]["posts"];
-	readonly onClose: () => void;
-	#isAssociated = false;
-
-	constructor({ send }: Opened<"wifi">, { board }: Hardware) {
-		let wanted: WantedNetwork = { SSID: "" };
-		/** Associates with the requested access point, or reports its loss. */
-		const associate = () => {
-			const accessPoint = board.accessPoints.find(({ ssid }) => ssid === wanted.SSID);
-			const absent: WiFiReason = this.#isAssociated ? "signal_lost" : "no_access_point";
-			const isRejected = accessPoint?.password !== undefined && accessPoint.password !== wanted.password;
-			this.#isAssociated = accessPoint !== undefined && !isRejected;
-			const joined = accessPoint ? { ...describe(accessPoint), address: "127.0.0.1" } : absent;
-			send("connection", isRejected ? "wrong_password" : joined);
-		};
-		this.posts = {
-			configure: ({ hostname }) => {
-				board.hostname = hostname;
-			},
-			connect: (network) => {
-				wanted = network;
-				associate();
-			},
-			scan: () => send("scanned", board.accessPoints.filter(({ isHidden }) => !isHidden).map(describe)),
-			disconnect: () => {
-				this.#isAssociated = false;
-			},
-		};
-		this.onClose = board.listen({
+export const wifi: Simulate<"wifi"> = ({ send }, { board }) => {
+	let isAssociated = false;
+	let wanted: WantedNetwork = { SSID: "" };
+	/** Associates with the requested access point, or reports its loss. */
+	const associate = () => {
+		const accessPoint = board.accessPoints.find(({ ssid }) => ssid === wanted.SSID);
+		const absent: WiFiReason = isAssociated ? "signal_lost" : "no_access_point";
+		const isRejected = accessPoint?.password !== undefined && accessPoint.password !== wanted.password;
+		isAssociated = accessPoint !== undefined && !isRejected;
+		const joined = accessPoint ? { ...describe(accessPoint), address: "127.0.0.1" } : absent;
+		send("connection", isRejected ? "wrong_password" : joined);
+	};
+	return {
+		configure: ({ hostname }) => {
+			board.hostname = hostname;
+		},
+		connect: (network) => {
+			wanted = network;
+			associate();
+		},
+		scan: () => send("scanned", board.accessPoints.filter(({ isHidden }) => !isHidden).map(describe)),
+		disconnect: () => {
+			isAssociated = false;
+		},
+		onClose: board.listen({
 			onAccessPoints: () => {
-				if (this.#isAssociated) associate();
+				if (isAssociated) associate();
 			},
-		});
-	}
-}
+		}),
+	};
+};
 
 /** Describes an access point with the SDK's property names. */
 function describe({ ssid, rssi, password, bssid, channel }: AccessPoint) {
@@ -69,10 +64,8 @@ export const udp: Simulate<"udp"> = ({ send }, { board }) => {
 	socket.on("error", () => {});
 	socket.on("message", (bytes) => send("datagram", null, bytes));
 	return {
-		posts: {
-			write: ({ address, port }, bytes) => {
-				if (board.accessPoints.length > 0) socket.send(Buffer.from(bytes), port, address);
-			},
+		write: ({ address, port }, bytes) => {
+			if (board.accessPoints.length > 0) socket.send(Buffer.from(bytes), port, address);
 		},
 		onClose: () => socket.close(),
 	};

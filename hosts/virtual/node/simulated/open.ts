@@ -3,11 +3,11 @@
 import type { Kind } from "../../peripherals.js";
 import type { Channel, ChannelHandler } from "../channel.js";
 import type { Hardware, Simulate } from "./hardware.js";
-import { dns, time, udp, WiFi } from "./network.js";
+import { dns, time, udp, wifi } from "./network.js";
 import { AudioOutput, haptics, input, pixels, serial, smbus } from "./peripherals.js";
 import { keyValue, resource, rtc, system } from "./storage.js";
 import { TcpSocket } from "./tcp.js";
-import { bootState, runningImage, sha256, UpdateSlot } from "./update.js";
+import { bootState, runningImage, sha256, updateSlot } from "./update.js";
 import { WebSocketClient } from "./websocket-client.js";
 
 const simulated: { readonly [K in Kind]: Simulate<K> } = {
@@ -21,11 +21,11 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	rtc,
 	"key-value": keyValue,
 	resource,
-	"update-slot": (channel, hardware) => new UpdateSlot(channel, hardware),
+	"update-slot": updateSlot,
 	"running-image": runningImage,
 	"boot-state": bootState,
 	sha256,
-	wifi: (channel, hardware) => new WiFi(channel, hardware),
+	wifi,
 	dns,
 	time,
 	udp,
@@ -39,9 +39,9 @@ export function openPeripheral(channel: Channel, hardware: Hardware): ChannelHan
 	if (!Object.hasOwn(simulated, kind)) throw new Error(`unknown simulated peripheral "${kind}"`);
 	const peripheral = Reflect.get(simulated, kind)(channel, hardware);
 	return {
-		onPost: (request, detail, payload) => peripheral.posts[request](detail, payload),
+		onPost: (request, detail, payload) => peripheral[request](detail, payload),
 		onCall: (request, detail, payload) => {
-			const answer = peripheral.calls[request](detail, payload);
+			const answer = peripheral[request](detail, payload);
 			return answer instanceof Uint8Array ? { payload: answer } : { detail: answer };
 		},
 		onClose: () => peripheral.onClose?.(),

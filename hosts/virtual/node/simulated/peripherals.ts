@@ -1,11 +1,10 @@
 /** Buttons, sensors, LED ring, haptics, speaker and codec, which connect the firmware's drivers to the Board. */
 
-import type { Peripherals } from "../../peripherals.js";
 import type { Board } from "../board.js";
 import type { Hardware, Opened, Simulate, Simulated } from "./hardware.js";
 
 export const input: Simulate<"input"> = ({ options: { name }, send }, { board }) => ({
-	calls: { value: () => board.input(name) },
+	value: () => board.input(name),
 	onClose: board.listen({
 		onInput: (changed, value) => {
 			if (changed === name) send("value", value ?? null);
@@ -14,48 +13,51 @@ export const input: Simulate<"input"> = ({ options: { name }, send }, { board })
 });
 
 export const serial: Simulate<"serial"> = ({ send }, { board }) => ({
-	posts: { write: (_detail, bytes) => board.writeSerial(bytes) },
-	calls: { read: (limit) => board.readSerial(limit) },
+	write: (_detail, bytes) => board.writeSerial(bytes),
+	read: (limit) => board.readSerial(limit),
 	onClose: board.listen({ onSerialInput: () => send("received") }),
 });
 
 export const haptics: Simulate<"haptics"> = (_channel, { board }) => ({
-	posts: {
-		duty: (duty) => {
-			board.hapticDuty = duty;
-		},
+	duty: (duty) => {
+		board.hapticDuty = duty;
 	},
 });
 
 export const pixels: Simulate<"pixels"> = (_channel, { board }) => ({
-	posts: {
-		frame: (_detail, colors) => board.show(Uint8Array.from(colors)),
-	},
+	frame: (_detail, colors) => board.show(Uint8Array.from(colors)),
 });
 
 /** Audio output. Plays written samples, or silence, when the firmware's host reports that their time has passed. */
 export class AudioOutput implements Simulated<"audio"> {
 	readonly #board: Board;
+	readonly #sampleRate: number;
 	#queued: Uint8Array[] = [];
 	#isStarted = false;
-	readonly posts: Peripherals["audio"]["posts"];
 
 	constructor({ options: { sampleRate } }: Opened<"audio">, { board }: Hardware) {
 		this.#board = board;
-		this.posts = {
-			write: (_detail, samples) => {
-				const written = Uint8Array.from(samples);
-				if (this.#isStarted) board.queue(written);
-				else board.sound.push(written);
-				this.#queued.push(written);
-			},
-			start: () => {
-				this.#isStarted = true;
-				board.play({ samples: Buffer.concat(this.#queued), sampleRate });
-			},
-			played: (byteCount) => board.played(this.#shift(byteCount)),
-			stop: () => this.onClose(),
-		};
+		this.#sampleRate = sampleRate;
+	}
+
+	write(_detail: undefined, samples: Uint8Array): void {
+		const written = Uint8Array.from(samples);
+		if (this.#isStarted) this.#board.queue(written);
+		else this.#board.sound.push(written);
+		this.#queued.push(written);
+	}
+
+	start(): void {
+		this.#isStarted = true;
+		this.#board.play({ samples: Buffer.concat(this.#queued), sampleRate: this.#sampleRate });
+	}
+
+	played(byteCount: number): void {
+		this.#board.played(this.#shift(byteCount));
+	}
+
+	stop(): void {
+		this.onClose();
 	}
 
 	onClose(): void {
@@ -76,12 +78,10 @@ export class AudioOutput implements Simulated<"audio"> {
 
 /** Control bus of the ES8311. Like the SDK's driver, throws without an acknowledge. */
 export const smbus: Simulate<"smbus"> = (_channel, { board }) => ({
-	calls: {
-		read: (register) => registersOf(board)[register] ?? 0,
-		write: ({ register, value }) => {
-			registersOf(board)[register] = value;
-			board.notifyGain();
-		},
+	read: (register) => registersOf(board)[register] ?? 0,
+	write: ({ register, value }) => {
+		registersOf(board)[register] = value;
+		board.notifyGain();
 	},
 });
 

@@ -4,23 +4,19 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onFlash, type Simulate } from "./hardware.js";
 
-export const system: Simulate<"system"> = (_channel, { facts }) => ({ calls: { facts: () => facts } });
+export const system: Simulate<"system"> = (_channel, { facts }) => ({ facts: () => facts });
 
 export const rtc: Simulate<"rtc"> = (_channel, { rtc: memory }) => ({
-	calls: {
-		crash: () => memory.crash,
-		clear: () => memory.clearCrash(),
-		lineCount: () => memory.trace.lineCount,
-		read: (count) => memory.trace.read(count),
-	},
+	crash: () => memory.crash,
+	clear: () => memory.clearCrash(),
+	lineCount: () => memory.trace.lineCount,
+	read: (count) => memory.trace.read(count),
 });
 
 export const keyValue: Simulate<"key-value"> = (_channel, hardware) => ({
-	calls: {
-		read: (key) => hardware.nvs.read(key),
-		write: ({ key, value }) => onFlash(hardware, () => hardware.nvs.write(key, value)),
-		delete: (key) => onFlash(hardware, () => hardware.nvs.delete(key)),
-	},
+	read: (key) => hardware.nvs.read(key),
+	write: ({ key, value }) => onFlash(hardware, () => hardware.nvs.write(key, value)),
+	delete: (key) => onFlash(hardware, () => hardware.nvs.delete(key)),
 });
 
 const wavHeaderBytes = 44;
@@ -37,9 +33,7 @@ export const resource: Simulate<"resource"> = ({ options: { path } }) => {
 	sampleCount.writeUInt32LE(samples.length / 2);
 	const bytes = Buffer.concat([Buffer.from(maudHeader), sampleCount, samples]);
 	return {
-		calls: {
-			byteLength: () => bytes.length,
-			read: ({ offset, byteLength }) => bytes.subarray(offset, offset + byteLength),
-		},
+		byteLength: () => bytes.length,
+		read: ({ offset, byteLength }) => bytes.subarray(offset, offset + byteLength),
 	};
 };

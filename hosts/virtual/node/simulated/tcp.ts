@@ -8,7 +8,7 @@ import {
 	type PeerCertificate,
 } from "node:tls";
 import { expired, tooEarly, unknownAuthority, wrongName } from "../../../moddable/tls/reasons.js";
-import type { PeerOptions, Peripherals, Secure } from "../../peripherals.js";
+import type { PeerOptions, Secure } from "../../peripherals.js";
 import type { Opened, Simulated } from "./hardware.js";
 
 /** CONFIG_LWIP_TCP_WND_DEFAULT of the boards, in bytes. */
@@ -27,20 +27,22 @@ export class TcpSocket implements Simulated<"tcp"> {
 	#hasEnded = false;
 	#isOver = false;
 
-	readonly posts: Peripherals["tcp"]["posts"] = {
-		write: (_detail, bytes) => void this.#socket?.write(Buffer.from(bytes)),
-	};
-	readonly calls: Peripherals["tcp"]["calls"] = {
-		readLine: (limit) => {
-			const feed = this.#received.indexOf(0x0a);
-			return this.#shift(feed < 0 ? limit : Math.min(limit, feed + 1)).toString("latin1");
-		},
-		read: (byteCount) => this.#shift(byteCount),
-	};
-
 	constructor(channel: Opened<"tcp">) {
 		this.#channel = channel;
 		this.#socket = this.#connect();
+	}
+
+	write(_detail: undefined, bytes: Uint8Array): void {
+		this.#socket?.write(Buffer.from(bytes));
+	}
+
+	readLine(limit: number): string {
+		const feed = this.#received.indexOf(0x0a);
+		return this.#shift(feed < 0 ? limit : Math.min(limit, feed + 1)).toString("latin1");
+	}
+
+	read(byteCount: number): Buffer {
+		return this.#shift(byteCount);
 	}
 
 	onClose(): void {

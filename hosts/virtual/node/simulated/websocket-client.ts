@@ -15,19 +15,6 @@ export class WebSocketClient implements Simulated<"websocket"> {
 	#hasPeerClosed = false;
 	#failure: string | undefined;
 
-	readonly posts: Peripherals["websocket"]["posts"] = {
-		write: ({ binary = true, more = false, opcode: kind }, payload) => {
-			const bytes = Buffer.from(payload);
-			const sent = () => this.#channel.send("sent", bytes.length);
-			if (kind === opcode.ping) return this.#socket.ping(bytes, true, sent);
-			if (kind === opcode.close) {
-				this.#isCloseSent = true;
-				return this.#socket.close(bytes.readUInt16BE(0));
-			}
-			return this.#socket.send(bytes, { binary, fin: !more }, sent);
-		},
-	};
-
 	constructor(channel: Opened<"websocket">) {
 		this.#channel = channel;
 		this.#socket = connect(channel.options);
@@ -54,6 +41,20 @@ export class WebSocketClient implements Simulated<"websocket"> {
 			this.#failure = error.message;
 		});
 		this.#socket.on("close", (code, reason) => this.#onEnd(code, reason));
+	}
+
+	write(
+		{ binary = true, more = false, opcode: kind }: { binary?: boolean; more?: boolean; opcode?: number },
+		payload: Uint8Array,
+	): void {
+		const bytes = Buffer.from(payload);
+		const sent = () => this.#channel.send("sent", bytes.length);
+		if (kind === opcode.ping) return this.#socket.ping(bytes, true, sent);
+		if (kind === opcode.close) {
+			this.#isCloseSent = true;
+			return this.#socket.close(bytes.readUInt16BE(0));
+		}
+		return this.#socket.send(bytes, { binary, fin: !more }, sent);
 	}
 
 	onClose(): void {

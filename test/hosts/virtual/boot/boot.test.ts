@@ -14,7 +14,7 @@ import { NvsStore, readSettings } from "../../../../hosts/virtual/node/boot/nvs-
 import { Ota } from "../../../../hosts/virtual/node/boot/ota.js";
 import { flashBytes, slots } from "../../../../hosts/virtual/node/boot/partitions.js";
 import { readSelection } from "../../../../hosts/virtual/node/boot/selection.js";
-import { UpdateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
+import { updateSlot } from "../../../../hosts/virtual/node/simulated/update.js";
 import { makeImage, trailingData, withoutHash } from "../../../support/images.js";
 
 const image = (version: string, program = `program of ${version}`) =>
@@ -43,18 +43,18 @@ function install(flash: Flash, file: Buffer): void {
 /** Update slot as the firmware sees it. */
 function openSlot(flash: Flash, onPowerCut = () => {}) {
 	const ends: unknown[] = [];
-	const { calls, posts } = new UpdateSlot(
+	const slot = updateSlot(
 		{ send: (_event: string, problem?: unknown) => void ends.push(problem) },
-		{ flash, ota: new Ota({ flash, running: boot(flash).slot }), onPowerCut },
+		{ ota: new Ota({ flash, running: boot(flash).slot }), onPowerCut },
 	);
-	calls.open();
-	const write = (bytes: Buffer) => posts.write(undefined, bytes);
+	slot.open();
+	const write = (bytes: Buffer) => slot.write(undefined, bytes);
 	/** @returns the result for the firmware: why the image is not selected, or null; none after a power cut */
 	const complete = () => {
-		posts.complete();
+		slot.complete();
 		return ends.splice(0);
 	};
-	return { calls, write, complete };
+	return { ...slot, write, complete };
 }
 
 describe("simulated flash", () => {
@@ -255,7 +255,7 @@ describe("update slot with asynchronous writes", () => {
 		slot.write(Buffer.from("no image"));
 		slot.write(image("2.0.0"));
 		assert.deepEqual(slot.complete(), ["ESP_ERR_OTA_VALIDATE_FAILED"]);
-		assert.equal(slot.calls.byteLength(), slots[1].byteLength);
+		assert.equal(slot.byteLength(), slots[1].byteLength);
 	});
 
 	test("selects only a complete image", () => {
@@ -264,7 +264,7 @@ describe("update slot with asynchronous writes", () => {
 		slot.write(image("2.0.0").subarray(0, -1));
 		assert.match(String(slot.complete()), /SHA-256/);
 		assert.equal(boot(flash).image.version, "1.0.0");
-		slot.calls.open();
+		slot.open();
 		slot.write(image("2.0.0"));
 		assert.deepEqual(slot.complete(), [null]);
 		assert.equal(boot(flash).image.version, "2.0.0");
