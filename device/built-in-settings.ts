@@ -1,6 +1,7 @@
 /** Settings compiled into the image. */
 
 import config from "mc/config";
+import { attempt } from "./attempt.js";
 import type { KeyValueStore } from "./host.js";
 import { type InstalledSetting, installedSettings } from "./protocol/messages.js";
 
@@ -20,14 +21,12 @@ export function storeBuiltInSettings(store: KeyValueStore, buildTime: number): v
 	}
 	if (values.length === 0) return;
 	const mark = fingerprint(`${buildTime} ${JSON.stringify(values)}`);
-	try {
+	attempt("settings: built-in settings could not be stored", () => {
 		if (store.read(builtInKey) === mark) return;
 		for (const [name, value] of values) store.write(name, value);
 		// Written last: after a power cut all are written again.
 		store.write(builtInKey, mark);
-	} catch (error) {
-		trace(`settings: built-in settings could not be stored: ${error}\n`);
-	}
+	});
 }
 
 /** FNV-1a, 32 bits. */

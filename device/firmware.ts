@@ -91,7 +91,6 @@ export class Firmware {
 			store,
 			getFailureReason: () => this.#gateway?.failureReason ?? "the gateway's address is invalid",
 			restart: () => this.#restart(),
-			log: (text) => trace(`settings: ${text}\n`),
 			send: (result) => this.#gateway?.send({ type: "settings_result", deviceId: this.#deviceId, ...result }),
 		});
 		this.#settings = new Settings({ store, onTrial: (name) => this.#trial.value(name) });

@@ -8,6 +8,7 @@
  */
 
 import Timer from "timer";
+import { attempt } from "./attempt.js";
 import type { KeyValueStore } from "./host.js";
 import { messageOf } from "./message-of.js";
 import { parseGatewayUrl } from "./network/gateway-url.js";
@@ -44,7 +45,6 @@ export interface SettingsTrialOptions {
 	readonly getFailureReason: () => string;
 	/** Restarts, which restores the previous settings. */
 	readonly restart: () => void;
-	readonly log: (text: string) => void;
 	/** Sends the result. onReported() must be called once it is sent. */
 	readonly send: (result: Pick<SettingsResult, "outcome" | "reason">) => void;
 }
@@ -63,7 +63,7 @@ export class SettingsTrial {
 		this.#options = options;
 		const state = options.store.read(marker) ?? "";
 		// If this fails, the next start retries.
-		this.#attempt(() => this.#continue(state));
+		attempt("settings", () => this.#continue(state));
 	}
 
 	/** Whether a trial is running without a decision. */
@@ -119,7 +119,7 @@ export class SettingsTrial {
 		}
 		this.#result = undefined;
 		// If keeping failed, the next start retries.
-		if (!this.#isInForce) this.#attempt(() => this.#options.store.delete(marker));
+		if (!this.#isInForce) attempt("settings", () => this.#options.store.delete(marker));
 	}
 
 	/** The connection was lost: the result is sent on the next one. */
@@ -145,10 +145,10 @@ export class SettingsTrial {
 	/** @returns false on failure; the next report retries */
 	#keep(): boolean {
 		// This write switches to the new settings atomically.
-		if (!this.#attempt(() => this.#options.store.write(marker, kept))) return false;
+		if (!attempt("settings", () => this.#options.store.write(marker, kept))) return false;
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
-		this.#attempt(() => this.#complete());
+		attempt("settings", () => this.#complete());
 		return true;
 	}
 
@@ -168,7 +168,7 @@ export class SettingsTrial {
 
 	#onTimeout(): void {
 		this.#timer = undefined;
-		this.#attempt(() => this.#return(this.#options.getFailureReason()));
+		attempt("settings", () => this.#return(this.#options.getFailureReason()));
 		this.#options.restart();
 	}
 
@@ -179,20 +179,9 @@ export class SettingsTrial {
 	}
 
 	#discard(): void {
-		this.#attempt(() => {
+		attempt("settings", () => {
 			for (const name of installedSettings) this.#options.store.delete(candidate(name));
 		});
-	}
-
-	/** @returns whether it succeeded */
-	#attempt(action: () => void): boolean {
-		try {
-			action();
-			return true;
-		} catch (error) {
-			this.#options.log(`${error}`);
-			return false;
-		}
 	}
 }
 

@@ -4,6 +4,7 @@
  */
 
 import Timer from "timer";
+import { attempt } from "./attempt.js";
 import type { KeyValueStore } from "./host.js";
 import type { InstalledSetting, PersistentSetting } from "./protocol/messages.js";
 
@@ -68,12 +69,8 @@ export class Settings {
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
 		for (const [name, text] of this.#changed)
-			try {
-				this.#store.write(name, text);
+			if (attempt(`settings: ${name} could not be stored`, () => this.#store.write(name, text)))
 				this.#changed.delete(name);
-			} catch (error) {
-				trace(`settings: ${name} could not be stored: ${error}\n`);
-			}
 		if (this.#changed.size > 0) this.#timer = Timer.set(() => this.flush(), retryMs);
 	}
 }

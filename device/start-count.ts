@@ -4,11 +4,14 @@
  */
 
 import Timer from "timer";
+import { attempt } from "./attempt.js";
 import type { KeyValueStore } from "./host.js";
 
 const stableAfterMs = 60_000;
 const maxFailures = 3;
 const key = "starts";
+/** Name in the trace. */
+const what = "crash loop detection";
 
 /**
  * Reset reasons that count as a crash. An XS exception restarts with SW_RESET; so does an intended restart, but after
@@ -45,7 +48,8 @@ export class StartCount {
 		const failures = faults.includes(resetReason) ? counted : Math.max(0, counted - 1);
 		this.isSafeMode = failures >= maxFailures && !isPendingVerify;
 		const counting = Math.min(failures, maxFailures) + 1;
-		if (counting !== counted) this.#attempt(() => store.write(key, String(counting)));
+		// If flash cannot be written, the device works without safe mode.
+		if (counting !== counted) attempt(what, () => store.write(key, String(counting)));
 		this.#timer = Timer.set(() => this.markStable(), stableAfterMs);
 	}
 
@@ -54,15 +58,6 @@ export class StartCount {
 		if (!this.#timer) return;
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
-		this.#attempt(() => this.#store.delete(key));
-	}
-
-	/** Ignores errors: if flash cannot be written, the device works without safe mode. */
-	#attempt(action: () => void): void {
-		try {
-			action();
-		} catch (error) {
-			trace(`crash loop detection: ${error}\n`);
-		}
+		attempt(what, () => this.#store.delete(key));
 	}
 }

@@ -47,15 +47,8 @@ export function readState(sources: ReportSources): CompleteReport {
 			clock_ahead_seconds: clock.aheadSeconds,
 		},
 		network: {
-			wifi_connected: wifi.state === "connected",
-			wifi_ssid: wifi.ssid,
-			wifi_rssi: wifi.rssi,
-			ip_address: wifi.address,
+			...wifi.report,
 			websocket_connected: link.state === "connected",
-			bssid: wifi.bssid,
-			channel: wifi.channel,
-			reconnects: wifi.reconnects,
-			last_loss: wifi.lastLoss,
 		},
 		peripherals: {
 			audio: audio?.report ?? inactiveAudio(),

@@ -5,7 +5,8 @@
  */
 
 import Timer from "timer";
-import type { Host, KeyValueStore, SerialPort, WiFiPart } from "../host.js";
+import { attempt } from "../attempt.js";
+import type { FoundNetwork, Host, KeyValueStore, SerialPort, WiFiPart } from "../host.js";
 import { parseGatewayUrl } from "../network/gateway-url.js";
 import { checkJsonLimits } from "../network/json-limits.js";
 import { type WiFiState, WiFiStation } from "../network/wifi.js";
@@ -174,20 +175,13 @@ export class Improv {
 		this.#wifiUser = wifi;
 		/** Networks already reported: the driver returns every access point, the strongest first. */
 		const names = new Set([""]);
-		try {
-			if (!wifi.scan) return onComplete();
-			wifi.scan({
-				onFound: ({ SSID, RSSI, security }) => {
-					if (names.has(SSID)) return;
-					names.add(SSID);
-					this.#sendResult(command.networks, [SSID, String(RSSI), security === "none" ? "NO" : "YES"]);
-				},
-				onComplete,
-			});
-		} catch (error) {
-			trace(`Improv: scan failed: ${error}\n`);
-			onComplete();
-		}
+		const onFound = ({ SSID, RSSI, security }: FoundNetwork) => {
+			if (names.has(SSID)) return;
+			names.add(SSID);
+			this.#sendResult(command.networks, [SSID, String(RSSI), security === "none" ? "NO" : "YES"]);
+		};
+		const hasBegun = attempt("Improv: scan failed", () => wifi.scan?.({ onFound, onComplete }));
+		if (!wifi.scan || !hasBegun) onComplete();
 	}
 
 	/** Prepares for a scan or an attempt. @param onLimit called after `limitMs` */

@@ -5,6 +5,7 @@
  */
 
 import Timer from "timer";
+import { attempt } from "../attempt.js";
 import type { System, TimePart, TimeQuery } from "../host.js";
 import type { Settings } from "../settings.js";
 
@@ -91,23 +92,19 @@ export class Clock {
 
 	#requestTime(): void {
 		const { part, server } = this.#options;
-		try {
-			this.#query = new part({
-				server,
-				onTime: (seconds) => {
-					this.#query = undefined;
-					if (seconds !== undefined) {
-						this.#isSynchronized = true;
-						this.#set(seconds);
-					}
-					this.#plan(seconds === undefined ? retryMs : resyncMs);
-				},
-			});
-		} catch (error) {
-			// E.g. no memory for a socket. An uncaught exception in a timer restarts the board.
-			trace(`clock: ${error}\n`);
-			this.#plan(retryMs);
-		}
+		const onTime = (seconds: number | undefined) => {
+			this.#query = undefined;
+			if (seconds !== undefined) {
+				this.#isSynchronized = true;
+				this.#set(seconds);
+			}
+			this.#plan(seconds === undefined ? retryMs : resyncMs);
+		};
+		const isAsked = attempt("clock", () => {
+			this.#query = new part({ server, onTime });
+		});
+		// E.g. no memory for a socket.
+		if (!isAsked) this.#plan(retryMs);
 	}
 
 	#plan(delayMs: number): void {

@@ -1,6 +1,7 @@
 /** Discovers the gateway that knows this device's token, by multicast DNS. The token itself is not sent (protocol/gateway-proof.ts). */
 
 import Timer from "timer";
+import { attempt } from "../attempt.js";
 import type { DatagramSocket, Host } from "../host.js";
 import { answerText, proofCharacters, questionText } from "../protocol/gateway-proof.js";
 import { parseGatewayUrl } from "./gateway-url.js";
@@ -52,13 +53,11 @@ export class GatewayDiscovery {
 	#query(): void {
 		const { network, onNotFound } = this.#options;
 		const onReadable = (count: number) => this.#onReadable(count);
-		try {
+		// Fails e.g. without memory for a socket.
+		attempt("discovery: the question could not be sent", () => {
 			if (network.udp) this.#socket ??= new network.udp({ onReadable });
 			this.#socket?.write(this.#question, multicast.address, multicast.port);
-		} catch (error) {
-			// E.g. no memory for a socket. An uncaught exception in a timer restarts the board.
-			trace(`discovery: the question could not be sent: ${error}\n`);
-		}
+		});
 		this.#timer = Timer.set(() => this.#query(), this.#pauseMs);
 		this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
 		if (this.#pauseMs < maxPauseMs) return;
@@ -67,14 +66,11 @@ export class GatewayDiscovery {
 	}
 
 	#onReadable(count: number): void {
-		for (let left = count; left > 0; left--) {
-			try {
+		for (let left = count; left > 0; left--)
+			attempt("discovery: ignoring invalid response", () => {
 				const datagram = this.#socket?.read();
 				if (datagram) this.#onAnswer(new Uint8Array(datagram));
-			} catch (error) {
-				trace(`discovery: ignoring invalid response: ${error}\n`);
-			}
-		}
+			});
 	}
 
 	/** @throws Error */

@@ -5,6 +5,7 @@
  */
 
 import Timer from "timer";
+import { attempt } from "../attempt.js";
 import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
 import { maxCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRejection, failed } from "./connection-end.js";
@@ -249,11 +250,7 @@ export class GatewaySocket {
 		this.#incoming = new ArrayBuffer(0);
 		Timer.clear(this.#connectTimer);
 		Timer.clear(this.#silenceTimer);
-		try {
-			this.#client?.close();
-		} catch (error) {
-			trace(`closing a broken connection failed: ${error}\n`);
-		}
+		attempt("closing a broken connection failed", () => this.#client?.close());
 		this.#client = undefined;
 	}
 }

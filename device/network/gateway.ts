@@ -133,8 +133,9 @@ export class Gateway implements HttpAccess {
 	#onWiFi(state: WiFiState): void {
 		const { wifi, link } = this;
 		const { clock, onWiFi } = this.#options;
+		const { wifi_ssid, ip_address, wifi_rssi } = wifi.report;
 		trace(
-			`Wi-Fi ${state}${state === "connected" ? `: "${wifi.ssid}", ${wifi.address}, ${wifi.rssi} dBm` : ""}\n`,
+			`Wi-Fi ${state}${state === "connected" ? `: "${wifi_ssid}", ${ip_address}, ${wifi_rssi} dBm` : ""}\n`,
 		);
 		if (state === "connected") {
 			// The gateway first: names are resolved one after the other, and the time server may not exist.

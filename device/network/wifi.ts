@@ -4,7 +4,9 @@
  */
 
 import Timer from "timer";
-import type { WiFi, WiFiPart, WiFiReason } from "../host.js";
+import { attempt } from "../attempt.js";
+import type { FoundNetwork, WiFi, WiFiPart, WiFiReason } from "../host.js";
+import type { CompleteReport } from "../protocol/messages.js";
 import { Backoff } from "./backoff.js";
 
 const attemptTimeoutMs = 20_000;
@@ -101,11 +103,8 @@ export class WiFiStation {
 		this.#wifi = new options.part({
 			onChanged: () => this.#onChanged(),
 		});
-		try {
-			this.#wifi.configure({ hostname: options.hostname });
-		} catch (error) {
-			trace(`Wi-Fi: the host name could not be set: ${error}\n`);
-		}
+		const { hostname } = options;
+		attempt("Wi-Fi: the host name could not be set", () => this.#wifi.configure({ hostname }));
 	}
 
 	start(): void {
@@ -136,39 +135,26 @@ export class WiFiStation {
 		return problems.length > 0 ? problems.join("; ") : undefined;
 	}
 
-	/** Empty while disconnected. */
-	get ssid(): string {
-		return this.#state === "connected" ? (this.#wifi.SSID ?? "") : "";
-	}
-
-	/** MAC address of the access point, if known. */
-	get bssid(): string | undefined {
-		return this.#state === "connected" ? this.#wifi.BSSID : undefined;
-	}
-
-	get channel(): number | undefined {
-		return this.#state === "connected" ? this.#wifi.channel : undefined;
-	}
-
-	/** Number of reconnections since the start. */
-	get reconnects(): number {
-		return Math.max(0, this.#connections - 1);
-	}
-
-	/** Why the connection was last lost; undefined: never since the start. */
-	get lastLoss(): string | undefined {
-		return this.#lastLoss;
-	}
-
-	/** Signal strength in dBm, -127 to 0; -127 while disconnected. */
-	get rssi(): number {
-		const rssi = this.#state === "connected" ? this.#wifi.RSSI : undefined;
-		return rssi === undefined ? -127 : Math.max(-127, Math.min(0, Math.round(rssi)));
-	}
-
-	/** IPv4 address; empty while disconnected. */
-	get address(): string {
-		return this.#state === "connected" ? (this.#wifi.address ?? "") : "";
+	/** Part of the state report; without a name and an address while disconnected. */
+	get report(): Omit<CompleteReport["network"], "websocket_connected"> {
+		const isConnected = this.#state === "connected";
+		const {
+			SSID = "",
+			RSSI = -127,
+			address = "",
+			BSSID,
+			channel,
+		}: Partial<WiFi> = isConnected ? this.#wifi : {};
+		return {
+			wifi_connected: isConnected,
+			wifi_ssid: SSID,
+			wifi_rssi: Math.max(-127, Math.min(0, Math.round(RSSI))),
+			ip_address: address,
+			bssid: BSSID,
+			channel,
+			reconnects: Math.max(0, this.#connections - 1),
+			last_loss: this.#lastLoss,
+		};
 	}
 
 	/** Reports whether the gateway is reached: without it, the network is left after 10 minutes if there is another one. */
@@ -208,21 +194,14 @@ export class WiFiStation {
 			this.#attempt();
 		};
 		this.#scanTimer = timer;
-		try {
-			this.#wifi.scan({
-				onFound: ({ SSID, RSSI }) => {
-					for (const network of this.#networks)
-						if (network.ssid === SSID) network.rssi = Math.max(network.rssi, RSSI);
-				},
-				onComplete,
-			});
-			return true;
-		} catch (error) {
-			trace(`Wi-Fi: scan failed: ${error}\n`);
-			Timer.clear(timer);
-			this.#scanTimer = undefined;
-			return false;
-		}
+		const onFound = ({ SSID, RSSI }: FoundNetwork) => {
+			for (const network of this.#networks)
+				if (network.ssid === SSID) network.rssi = Math.max(network.rssi, RSSI);
+		};
+		if (attempt("Wi-Fi: scan failed", () => this.#wifi.scan?.({ onFound, onComplete }))) return true;
+		Timer.clear(timer);
+		this.#scanTimer = undefined;
+		return false;
 	}
 
 	#attempt(): void {
@@ -233,12 +212,8 @@ export class WiFiStation {
 		this.#current = network;
 		this.#attemptTimer = Timer.set(() => this.#onAttemptFailed(), attemptTimeoutMs);
 		const { ssid, password } = network;
-		try {
-			this.#wifi.connect(password === "" ? { SSID: ssid } : { SSID: ssid, password });
-		} catch (error) {
-			trace(`Wi-Fi: ${error}\n`);
-			this.#onAttemptFailed();
-		}
+		const target = password === "" ? { SSID: ssid } : { SSID: ssid, password };
+		if (!attempt("Wi-Fi", () => this.#wifi.connect(target))) this.#onAttemptFailed();
 	}
 
 	/** Networks not found by the scan come last but are tried, since they may be hidden. */

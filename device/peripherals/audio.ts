@@ -1,6 +1,7 @@
 /** Audio player: plays chimes and sounds, and sets the volume by the codec's gain. */
 
 import Timer from "timer";
+import { attempt } from "../attempt.js";
 import type { Codec, Host } from "../host.js";
 import type { Chime, CompleteReport, PlayerState, QuietHours } from "../protocol/messages.js";
 import { ChimeTrack } from "./chimes.js";
@@ -227,12 +228,8 @@ export class Audio {
 	}
 
 	#begin(): void {
-		try {
-			if (this.#track) this.#output.start(this.#track);
-		} catch (error) {
-			trace(`audio: ${error}\n`);
-			return this.#stopAs("idle", "error");
-		}
+		const track = this.#track;
+		if (track && !attempt("audio", () => this.#output.start(track))) return this.#stopAs("idle", "error");
 		this.#codec.isMuted = false;
 		if (!this.#codec.isReady) this.#codec.check();
 		if (!this.#codec.isReady) return this.#stopAs("idle", "codec");

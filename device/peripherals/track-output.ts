@@ -7,6 +7,7 @@
  */
 
 import Timer from "timer";
+import { attempt } from "../attempt.js";
 import type { AudioOutput, Host } from "../host.js";
 import { sampleRate, type Track } from "./track.js";
 
@@ -74,11 +75,9 @@ export class TrackOutput {
 		this.#now = now;
 		this.#onHeard = onHeard;
 		this.#onEnd = onEnd;
-		try {
+		attempt("audio", () => {
 			this.#output = this.#openOutput();
-		} catch (error) {
-			trace(`audio: ${error}\n`);
-		}
+		});
 	}
 
 	get isOpen(): boolean {

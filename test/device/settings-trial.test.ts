@@ -17,6 +17,9 @@ import { loadSettings, NvsStore } from "../../hosts/virtual/node/boot/nvs-store.
 import { flashBytes } from "../../hosts/virtual/node/boot/partitions.js";
 import { clock } from "./update/timer.js";
 
+/** Failed writes are traced. */
+globalThis.trace = () => {};
+
 const previous = {
 	ssid: "previous",
 	password: "previous password",
@@ -84,7 +87,6 @@ class Bench {
 			store,
 			getFailureReason: () => this.obstacle,
 			restart: () => this.restarts.push("restart"),
-			log: () => {},
 			send: (result) => {
 				this.sent.push(result);
 				// The socket accepts it immediately.

@@ -20,6 +20,7 @@ export interface Heard {
 const main = "test/hosts/virtual/xs/parsers";
 const modules = [
 	main,
+	"device/attempt",
 	"device/commands",
 	"device/component",
 	"device/network/json-limits",
