@@ -19,17 +19,11 @@ class Updates implements Component {
 		const { host, gateway, system, now, onUpdate, restart } = core;
 		this.#core = core;
 		this.#updater = new Updater({
-			http: gateway,
-			slot: host.update.slot,
-			running: host.update.running,
-			patchDecoder: host.update.patchDecoder,
-			sha256: host.digest.sha256,
-			chip: host.chip,
-			model: host.model,
+			host,
+			gateway,
 			securityVersion: system.securityVersion,
 			releaseKeys: String(config.release_keys ?? ""),
 			now,
-			isOnline: () => gateway.isConnected,
 			send: (message) => {
 				if (message.type === "ota_progress") return gateway.send(message);
 				// Progress is not traced: it would displace everything else in crash reports and the live log.

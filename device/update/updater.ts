@@ -4,13 +4,12 @@
  */
 
 import Timer from "timer";
-import type { Digest, Part, PatchDecoderPart, RunningImage, UpdateSlot } from "../host.js";
+import type { Host, RunningImage, UpdateSlot } from "../host.js";
 import { messageOf } from "../message-of.js";
 import type { HttpAccess } from "../network/http-connection.js";
 import { parseHttpUrl } from "../network/http-url.js";
 import type { Url } from "../network/url.js";
-import type { Chip, CommandOf, UplinkOf } from "../protocol/messages.js";
-import type { Model } from "../protocol/schema.js";
+import type { CommandOf, UplinkOf } from "../protocol/messages.js";
 import { readAuthority } from "./authority.js";
 import { Download } from "./download.js";
 import { ImageCheck } from "./image-check.js";
@@ -30,21 +29,14 @@ const maxDurationMs = 60 * 60_000;
 export type UpdateMessage = UplinkOf<"ota_progress"> | UplinkOf<"ota_complete"> | UplinkOf<"ota_error">;
 
 export interface UpdaterOptions {
-	readonly http: HttpAccess;
-	readonly slot: Part<object, UpdateSlot>;
-	readonly running: Part<object, RunningImage>;
-	readonly patchDecoder?: PatchDecoderPart | undefined;
-	readonly sha256: Part<object, Digest>;
-	readonly chip: Chip;
-	readonly model: Model;
+	readonly host: Pick<Host, "chip" | "model" | "digest"> & { readonly update: Omit<Host["update"], "boot"> };
+	readonly gateway: HttpAccess & { readonly isConnected: boolean };
 	/** Security version of the running firmware. */
 	readonly securityVersion: number;
 	/** Public keys compiled in; see `readReleaseKeys`. */
 	readonly releaseKeys: string;
 	/** Monotonic milliseconds. */
 	readonly now: () => number;
-	/** Whether the connection to the gateway is open. */
-	readonly isOnline: () => boolean;
 	readonly send: (message: UpdateMessage) => void;
 	readonly log: (text: string) => void;
 	/** Called at the start and on failure; after success the device restarts. */
@@ -125,20 +117,22 @@ export class Updater {
 		certificate: string | undefined,
 		digests?: { readonly from: string; readonly to: string },
 	): void {
-		const { http, sha256, now, isOnline } = this.#options;
+		const { host, gateway, securityVersion, now } = this.#options;
+		const { chip, model, digest } = host;
+		const { sha256 } = digest;
 		this.#written = 0;
 		this.#total = 0;
 		this.#reportedAtMs = undefined;
-		this.#image = new ImageCheck(this.#options, this.#beginVerification && new sha256({}));
+		this.#image = new ImageCheck({ chip, model, securityVersion }, this.#beginVerification && new sha256({}));
 		const patch = digests && this.#createPatch(digests);
 		this.#download = new Download({
-			http,
+			http: gateway,
 			url,
 			certificate,
 			sha256,
 			buffer: new Uint8Array(digests ? patchBlockBytes : blockBytes),
 			now,
-			isOnline,
+			isOnline: () => gateway.isConnected,
 			isPaced: patch !== undefined,
 			onPiece: (piece, total) => {
 				if (patch) return patch.write(piece);
@@ -159,11 +153,11 @@ export class Updater {
 	}
 
 	#createPatch(digests: { readonly from: string; readonly to: string }): Patch {
-		const source = new this.#options.running({});
+		const { update, digest } = this.#options.host;
+		const source = new update.running({});
 		this.#source = source;
-		const { sha256, patchDecoder: decoder } = this.#options;
 		const onPiece = (piece: Uint8Array, total: number) => this.#write(piece, total);
-		return new Patch({ source, sha256, decoder, ...digests, onPiece });
+		return new Patch({ source, sha256: digest.sha256, decoder: update.patchDecoder, ...digests, onPiece });
 	}
 
 	/** Continues a download that waits for the gateway to be connected again. */
@@ -190,7 +184,7 @@ export class Updater {
 
 	/** Opens the slot, which erases flash; the header must be checked before. */
 	#begin(total: number): void {
-		const slot = new this.#options.slot({});
+		const slot = new this.#options.host.update.slot({});
 		this.#slot = slot;
 		if (total > slot.byteLength)
 			throw new Error(`The firmware has ${total} bytes; the slot holds ${slot.byteLength}.`);

@@ -160,18 +160,9 @@ export type Values<F> = F extends (...values: infer V) => unknown ? V : never;
 /** Inputs: buttons are 1 while pressed, light is a 12-bit value, touch is a count. */
 export type InputName = ButtonName | "light" | "touch";
 
-export type SystemFacts = Pick<
+export type SystemFacts = Omit<
 	System,
-	| "macAddress"
-	| "idfVersion"
-	| "firmwareVersion"
-	| "securityVersion"
-	| "imageId"
-	| "buildTime"
-	| "cpuFrequencyMHz"
-	| "flashSizeMB"
-	| "psramSizeMB"
-	| "resetReason"
+	"uptimeMs" | "freeHeapBytes" | "minFreeHeapBytes" | "restart" | "print" | "setTime"
 >;
 
 /** Range of bytes. */

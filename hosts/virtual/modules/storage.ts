@@ -7,34 +7,25 @@ import type {
 } from "../../../device/host.js";
 import Channel from "./channel.js";
 
-/** NVS_KEY_NAME_MAX_SIZE of ESP-IDF, minus the NUL. */
-const longestKey = 15;
-
 /** ECMA-419 `embedded:storage/key-value` on the NVS of the virtual flash. */
 export class KeyValueStore implements Interface {
 	readonly #channel = new Channel("key-value", {}, {});
 
 	read(key: string): string | undefined {
-		return this.#channel.call("read", checked(key));
+		return this.#channel.call("read", key);
 	}
 
 	write(key: string, value: string): void {
-		this.#channel.call("write", { key: checked(key), value });
+		this.#channel.call("write", { key, value });
 	}
 
 	delete(key: string): void {
-		this.#channel.call("delete", checked(key));
+		this.#channel.call("delete", key);
 	}
 
 	close(): void {
 		this.#channel.close();
 	}
-}
-
-function checked(key: string): string {
-	if (key.length > longestKey)
-		throw new RangeError(`The key ${key} must have at most ${longestKey} characters.`);
-	return key;
 }
 
 export class CrashMemory implements CrashInterface {

@@ -83,30 +83,38 @@ export class Rig {
 		const { flash, ota, before } = this;
 		const rig = this;
 		this.updater = new Updater({
-			http: server.access(lookUpMs),
-			slot: class extends FlashSlot {
-				constructor() {
-					super(ota, before);
-				}
-			},
-			running: class implements RunningImage {
-				readonly byteLength = rig.hasRunningImage ? slots[ota.running].byteLength : 0;
+			host: {
+				chip: "virtual",
+				model: "DEV-1",
+				digest: { sha256: NodeSha256 },
+				update: {
+					slot: class extends FlashSlot {
+						constructor() {
+							super(ota, before);
+						}
+					},
+					running: class implements RunningImage {
+						readonly byteLength = rig.hasRunningImage ? slots[ota.running].byteLength : 0;
 
-				read(buffer: Uint8Array, offset: number): void {
-					rig.beforeRead();
-					buffer.set(flash.read(slots[ota.running].offset + offset, buffer.byteLength));
-				}
+						read(buffer: Uint8Array, offset: number): void {
+							rig.beforeRead();
+							buffer.set(flash.read(slots[ota.running].offset + offset, buffer.byteLength));
+						}
 
-				close(): void {}
+						close(): void {}
+					},
+					...(this.patchDecoder && { patchDecoder: this.patchDecoder }),
+				},
 			},
-			patchDecoder: this.patchDecoder,
-			sha256: NodeSha256,
-			chip: "virtual",
-			model: "DEV-1",
+			gateway: {
+				...server.access(lookUpMs),
+				get isConnected() {
+					return rig.isOnline;
+				},
+			},
 			securityVersion,
 			releaseKeys,
 			now: () => clock.now,
-			isOnline: () => this.isOnline,
 			send: (message) => {
 				this.messages.push(message);
 				onMessage?.(message);
