@@ -114,20 +114,6 @@ function builtMachine(): Promise<string> {
 	return machineBuild;
 }
 
-/** Factory images by their content, since most devices of a process have the same. */
-const factoryImages = new WeakMap<Program, Map<string, Buffer>>();
-
-function factoryImage(program: Program, ...content: FactoryContent): Buffer {
-	const images = factoryImages.get(program) ?? new Map<string, Buffer>();
-	factoryImages.set(program, images);
-	const key = JSON.stringify(content);
-	const image = images.get(key) ?? makeVirtualImage(program.bytes, ...content);
-	images.set(key, image);
-	return image;
-}
-
-type FactoryContent = [model: Model, version: string, buildTime: number, builtIn: BuiltIn | undefined];
-
 export class VirtualDevice {
 	readonly board = new Board();
 	readonly flash: Flash;
@@ -157,7 +143,7 @@ export class VirtualDevice {
 			options.flash ?? new Flash({ byteLength: flashBytes, ...(flashFile && { file: flashFile }) });
 		if (program) {
 			const { buildTime = program.changedAt, builtIn } = options;
-			flashFactoryImage(this.flash, factoryImage(program, model, version, buildTime, builtIn));
+			flashFactoryImage(this.flash, makeVirtualImage(program.bytes, model, version, buildTime, builtIn));
 			flashSettings(this.flash, settings ?? {}, { ssid: "virtual" });
 		}
 		this.#run = this.#powerOn("POWERON_RESET");

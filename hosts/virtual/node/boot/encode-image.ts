@@ -10,6 +10,7 @@ import {
 	ownDescriptor,
 	type TextField,
 } from "../../../../device/protocol/image.js";
+import { addToChecksum } from "../../../../device/protocol/image-scanner.js";
 import type { Chip } from "../../../../device/protocol/messages.js";
 import type { Model } from "../../../../device/protocol/schema.js";
 
@@ -45,7 +46,8 @@ export function encodeImage(content: ImageContent): Buffer {
 	head.set(sha256([head, ...segments]), appDescriptor.imageId.offset);
 	const body = Buffer.concat([head, ...segments.flatMap((data) => [encodeSegmentHeader(data), data])]);
 	const padding = Buffer.alloc(imageLayout.paddedTo - (body.length % imageLayout.paddedTo));
-	padding[padding.length - 1] = checksumOf([head.subarray(appDescriptor.offset), ...segments]);
+	const data = [head.subarray(appDescriptor.offset), ...segments];
+	padding[padding.length - 1] = data.reduce(addToChecksum, imageLayout.checksumSeed);
 	const image = Buffer.concat([body, padding]);
 	return Buffer.concat([image, sha256([image])]);
 }
@@ -96,12 +98,6 @@ function encodeSegmentHeader({ length }: Uint8Array): Buffer {
 
 function pad(data: Uint8Array): Buffer {
 	return Buffer.concat([data, Buffer.alloc(-data.length & 3, "\n")]);
-}
-
-function checksumOf(segments: readonly Uint8Array[]): number {
-	let checksum: number = imageLayout.checksumSeed;
-	for (const segment of segments) for (const byte of segment) checksum ^= byte;
-	return checksum;
 }
 
 function writeText(image: Buffer, { offset, byteLength }: TextField, text: string): void {
