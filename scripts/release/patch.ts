@@ -48,13 +48,24 @@ function encode(from: Uint8Array, to: Uint8Array): Uint8Array {
 			if (from[scan + offset] === to[scan]) score--;
 		}
 		if (length === score && scan < to.length) continue;
-		const forward = extend(
+		let forward = extend(
 			Math.min(scan - lastScan, from.length - lastPosition),
 			(at) => from[lastPosition + at] === to[lastScan + at],
 		);
-		// The end of the previous part has priority over the start of the next one.
-		const mostBack = scan === to.length ? 0 : Math.min(scan - lastScan - forward, position);
-		const back = extend(mostBack, (at) => from[position - 1 - at] === to[scan - 1 - at]);
+		let back =
+			scan === to.length
+				? 0
+				: extend(Math.min(scan - lastScan, position), (at) => from[position - 1 - at] === to[scan - 1 - at]);
+		const overlap = lastScan + forward - (scan - back);
+		if (overlap > 0) {
+			const kept = splitOverlap(
+				overlap,
+				(at) => +(to[lastScan + forward - overlap + at] === from[lastPosition + forward - overlap + at]),
+				(at) => +(to[scan - back + at] === from[position - back + at]),
+			);
+			forward += kept - overlap;
+			back -= kept;
+		}
 		out.alike(lastPosition, lastScan, forward);
 		out.insert(lastScan + forward, scan - back);
 		lastScan = scan - back;
@@ -63,18 +74,36 @@ function encode(from: Uint8Array, to: Uint8Array): Uint8Array {
 	return out.bytes();
 }
 
-/** Longest extension of a match with more equal than other bytes. */
+/** Longest extension of a match with more than half of the bytes equal. */
 function extend(most: number, isEqual: (at: number) => boolean): number {
-	let surplus = 0;
+	let score = 0;
 	let best = 0;
 	let length = 0;
 	for (let at = 0; at < most; at++) {
-		surplus += isEqual(at) ? 1 : -1;
-		if (surplus <= best) continue;
-		best = surplus;
+		if (isEqual(at)) score++;
+		if (score * 2 - (at + 1) <= best * 2 - length) continue;
+		best = score;
 		length = at + 1;
 	}
 	return length;
+}
+
+/** Splits the overlap of two parts. @returns length that belongs to the first part */
+function splitOverlap(
+	overlap: number,
+	first: (at: number) => number,
+	second: (at: number) => number,
+): number {
+	let score = 0;
+	let best = 0;
+	let kept = 0;
+	for (let at = 0; at < overlap; at++) {
+		score += first(at) - second(at);
+		if (score <= best) continue;
+		best = score;
+		kept = at + 1;
+	}
+	return kept;
 }
 
 class Operations {
