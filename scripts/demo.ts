@@ -14,13 +14,17 @@ import { describeExit } from "../hosts/virtual/node/exit.js";
 import { claimIdentity } from "../hosts/virtual/node/identity.js";
 import { VirtualDevice } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
-import { runCommand } from "./command-line/command.js";
+import { type Arguments, runCommand } from "./command-line/command.js";
+import { modelNames } from "./command-line/device-settings.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 import { DemoApi } from "./demo/routes.js";
+import { type EmulatedDevice, setUp } from "./qemu/device.js";
 
-const usage = `Usage: npm run demo
+const usage = `Usage: npm run demo [-- --qemu ${modelNames.join("|")}]
 
-Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.`;
+Runs a gateway and a virtual device of each model. It is configured by environment variables like npm start; see gateway/README.md.
+
+  --qemu   also builds the firmware of a board, and runs it in QEMU`;
 
 /** @param hasVoice whether texts can be announced */
 const toTry = (hasVoice: boolean) => `Try next, on the page of a device:
@@ -35,14 +39,17 @@ const toTry = (hasVoice: boolean) => `Try next, on the page of a device:
 const pageEntry = fileURLToPath(new URL("demo/page/main.tsx", import.meta.url));
 const createDemoPage: CreateExtension = (core) => createDashboard(core, pageEntry);
 
-await runCommand({ name: "demo", usage, options: {}, run });
+const options = { qemu: { type: "string" } } as const;
 
-async function run(): Promise<void> {
+await runCommand({ name: "demo", usage, options, run });
+
+async function run({ values: { qemu } }: Arguments<typeof options>): Promise<void> {
 	const { LOG_LEVEL, SPEECH_COMMAND, PATH } = process.env;
 	const speech = SPEECH_COMMAND?.trim() || (isProgram("espeak-ng", PATH) ? "espeak-ng --stdout" : "");
 	const environment = { ...process.env, LOG_LEVEL: LOG_LEVEL?.trim() || "warn", SPEECH_COMMAND: speech };
 	const settings = readSettings(environment);
 	const devices: VirtualDevice[] = [];
+	let emulated: EmulatedDevice | undefined;
 	const { releasesDir, releaseKeys } = settings;
 	const running = () => devices.map(({ started }) => started.version);
 	const api = new DemoApi({ releasesDir, releaseKeys, running });
@@ -60,7 +67,7 @@ async function run(): Promise<void> {
 	const { url, port, loginUrl } = await gateway.listen();
 	const close = async () => {
 		api.close();
-		await Promise.all(devices.map((device) => device.close()));
+		await Promise.all([...devices, emulated].map((device) => device?.close()));
 		await gateway.close();
 	};
 	let isStopping = false;
@@ -80,13 +87,17 @@ async function run(): Promise<void> {
 			devices.push(
 				await startDevice(model, settings.dataDir, { gateway: gatewayUrl, token: gateway.tokens.device }),
 			);
+		if (qemu !== undefined)
+			emulated = await setUp([qemu, `gateway=${gatewayUrl}`, `token=${gateway.tokens.device}`]);
+		emulated?.qemu.stdout.resume();
 	} catch (error) {
 		await close();
 		throw error;
 	}
-	api.serve(devices);
+	const shown = [...devices, ...(emulated ? [emulated] : [])];
+	api.serve(shown);
 	console.log(`Engine     ${findXs().description}`);
-	console.log(`Devices    ${devices.map((device) => device.deviceId).join(", ")}`);
+	console.log(`Devices    ${shown.map((device) => device.deviceId).join(", ")}`);
 	console.log(`Dashboard  ${settings.auth ? loginUrl : url}`);
 	console.log(toTry(speech !== ""));
 	console.log("Press Ctrl-C to stop.");

@@ -3,14 +3,21 @@
 import { messageOf } from "../../device/message-of.js";
 import { type Route, serve, streamed } from "../../gateway/http/routes.js";
 import { RequestError } from "../../gateway/problem.js";
+import type { Board } from "../../hosts/virtual/node/board.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
-import type { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
 import { BoardStream } from "./board-stream.js";
 import { demoRoutes } from "./messages.js";
 import { makeRelease, nextVersion, type ReleaseOptions } from "./releases.js";
 
+/** Virtual device, or one in QEMU. */
+export interface DemoDevice {
+	readonly deviceId: string;
+	readonly board: Board;
+	powerCycle(): Promise<void>;
+}
+
 interface Served {
-	readonly device: VirtualDevice;
+	readonly device: DemoDevice;
 	readonly stream: BoardStream;
 	/** Power cut in progress. */
 	powerCut?: Promise<void> | undefined;
@@ -30,7 +37,7 @@ export class DemoApi {
 	}
 
 	/** Starts to serve devices; requests wait until this is called once. */
-	serve(devices: readonly VirtualDevice[]): void {
+	serve(devices: readonly DemoDevice[]): void {
 		for (const device of devices)
 			this.#served.set(device.deviceId, { device, stream: new BoardStream(device.board) });
 		this.#onReady();

@@ -1,5 +1,6 @@
 /** Board around the ESP32-S3 in QEMU: its inputs and outputs as JSON lines of the board model (hosts/qemu/model). */
 
+import { closeSync, openSync, readSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import type { Model } from "../../device/protocol/models.js";
@@ -24,30 +25,49 @@ export interface BoardEvent {
 	readonly level?: 0 | 1;
 	/** Whether the I2S transmitter runs. */
 	readonly i2s?: boolean;
+	/** Bytes in the file of samples when it starts. */
+	readonly bytes?: number;
 	/** LEDC channel and its duty cycle, 0 to 1. */
 	readonly pwm?: number;
 	readonly duty?: number;
 }
 
+const sampleRate = 16_000;
+/** Interval of reading samples, in ms. */
+const readMs = 100;
+
 export interface EmulatedBoardOptions {
 	/** Connected to the character device of the board model. */
 	readonly stream: Duplex;
 	readonly pins: BoardPins & Partial<Proto1Pins>;
+	/** File to which QEMU appends samples; absent: the board's listeners hear nothing. */
+	readonly samplesFile?: string;
 	readonly onEvent?: (event: BoardEvent) => void;
 }
 
 export class EmulatedBoard extends Board {
 	readonly #options: EmulatedBoardOptions;
+	#stream: Duplex;
+	#reading: NodeJS.Timeout | undefined;
 
 	constructor(options: EmulatedBoardOptions) {
 		super();
 		this.#options = options;
-		const { stream, pins } = options;
-		if (pins.ambientLight !== undefined) this.light = this.light;
-		if (pins.touch !== undefined) this.touchCount = this.touchCount;
+		this.#stream = this.connect(options.stream);
+	}
+
+	/** Connects to the model of a QEMU that was started, and restores the sensors. */
+	connect(stream: Duplex): Duplex {
+		this.#stream = stream;
+		const { ambientLight, touch } = this.#options.pins;
+		if (ambientLight !== undefined) this.light = this.light;
+		if (touch !== undefined) this.touchCount = this.touchCount;
 		// QEMU may exit during a write.
 		stream.on("error", () => {});
-		createInterface(stream).on("line", (line) => this.#onEvent(JSON.parse(line)));
+		createInterface(stream)
+			.on("line", (line) => this.#onEvent(JSON.parse(line)))
+			.on("close", () => this.#listenFrom(undefined));
+		return stream;
 	}
 
 	override setInput(name: InputName, value: number | undefined): void {
@@ -77,16 +97,17 @@ export class EmulatedBoard extends Board {
 	}
 
 	#send(line: Readonly<Record<string, unknown>>): void {
-		this.#options.stream.write(`${JSON.stringify(line)}\n`);
+		this.#stream.write(`${JSON.stringify(line)}\n`);
 	}
 
 	#onEvent(event: BoardEvent): void {
-		const { ring, codec } = event;
+		const { ring, codec, i2s, bytes } = event;
 		if (ring !== undefined) this.show(this.#colorsOf(Buffer.from(ring, "hex")));
 		if (codec) {
 			this.codec.registers[codec[0]] = codec[1];
 			this.notifyGain();
 		}
+		if (i2s !== undefined) this.#listenFrom(i2s ? bytes : undefined);
 		this.#options.onEvent?.(event);
 	}
 
@@ -97,5 +118,31 @@ export class EmulatedBoard extends Board {
 			wire,
 			(_, at) => wire[at - (at % 3) + ledOrder.indexOf("RGB".charAt(at % 3))] ?? 0,
 		);
+	}
+
+	/** Plays the samples in the file from `position` on; undefined: stops. */
+	#listenFrom(position: number | undefined): void {
+		clearInterval(this.#reading);
+		const { samplesFile } = this.#options;
+		if (samplesFile === undefined) return;
+		this.play(position === undefined ? undefined : { samples: new Uint8Array(0), sampleRate });
+		let at = position ?? 0;
+		if (position === undefined) return;
+		this.#reading = setInterval(() => {
+			const samples = readFrom(samplesFile, at);
+			at += samples.length;
+			if (samples.length > 0) this.queue(samples);
+		}, readMs);
+	}
+}
+
+/** Reads at most a second of samples. */
+function readFrom(file: string, position: number): Uint8Array {
+	const samples = Buffer.alloc(2 * sampleRate);
+	const descriptor = openSync(file, "r");
+	try {
+		return samples.subarray(0, readSync(descriptor, samples, 0, samples.length, position));
+	} finally {
+		closeSync(descriptor);
 	}
 }

@@ -55,7 +55,7 @@ export function startQemu({ qemu, folder, isDeterministic = false }: QemuOptions
 }
 
 /** MAC address of the emulated chip. */
-const macAddress = "24:6f:28:a1:b2:c3";
+export const macAddress = "24:6f:28:a1:b2:c3";
 /** Length of the fuses in QEMU, and the offset of the MAC address, whose last byte comes first (EFUSE_RD_MAC_SPI_SYS_0_REG). */
 const efuseLayout = Object.freeze({ byteLength: 336, macOffset: 0x18 });
 

@@ -1,16 +1,19 @@
 /** Board in QEMU as its listeners see it; the board model is the other end of a stream. */
 
 import assert from "node:assert/strict";
-import { Duplex } from "node:stream";
+import { appendFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Duplex, PassThrough } from "node:stream";
 import { test } from "node:test";
 import type { Model } from "../../device/protocol/models.js";
 import { register, volumeRegister } from "../../hosts/esp32/es8311.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
 import { type BoardEvent, boardPins, EmulatedBoard } from "../../scripts/qemu/board.js";
+import { temporaryDirectory } from "../support/cleanup.js";
 import { waitUntil } from "../support/eventually.js";
 
 /** Connects a board to a model. @returns the board, lines sent to the model, and a function that sends a line of the model */
-function connect(model: Model) {
+function connect(model: Model, samplesFile?: string) {
 	const sent: unknown[] = [];
 	const stream = new Duplex({
 		read() {},
@@ -19,9 +22,9 @@ function connect(model: Model) {
 			done();
 		},
 	});
-	const board = new EmulatedBoard({ stream, pins: boardPins[model] });
+	const board = new EmulatedBoard({ stream, pins: boardPins[model], ...(samplesFile && { samplesFile }) });
 	const report = (event: BoardEvent) => stream.push(`${JSON.stringify(event)}\n`);
-	return { board, sent, report };
+	return { board, sent, stream, report };
 }
 
 test("shows the LEDs' colors and the gain that the codec's registers set", async () => {
@@ -36,7 +39,7 @@ test("shows the LEDs' colors and the gain that the codec's registers set", async
 	assert.deepEqual(gains, [1, 0]);
 });
 
-test("passes the sensors and inputs to the model", () => {
+test("passes inputs to the model, and the sensors' again after a power cut", () => {
 	const { board, sent } = connect("PROTO-1");
 	const { touch, button } = boardPins["PROTO-1"];
 	const sensors = [
@@ -52,6 +55,9 @@ test("passes the sensors and inputs to the model", () => {
 	];
 	assert.deepEqual(sent.splice(0), [{ gpio: button.play, level: 0 }, ...changed]);
 	assert.deepEqual([board.isPressed("play"), board.light, board.isTouched], [true, 7, true]);
+	board.connect(new PassThrough().on("data", (line) => sent.push(...String(line).trim().split("\n"))));
+	const messages = sent.map((line) => JSON.parse(String(line)));
+	assert.deepEqual(messages, changed);
 });
 
 test("rejects inputs that the board or QEMU lacks, with the reason", () => {
@@ -63,4 +69,20 @@ test("rejects inputs that the board or QEMU lacks, with the reason", () => {
 	] as const)
 		assert.throws(() => applyInput(board, line), reason);
 	assert.deepEqual([sent, board.light], [[], 1500]);
+});
+
+test("plays the samples that QEMU appends to its file while the transmitter runs", async (t) => {
+	const file = join(await temporaryDirectory(t), "sound.pcm");
+	const { board, report, stream } = connect("DEV-1", file);
+	const heard: number[] = [];
+	board.listen({ onQueued: (samples) => heard.push(...samples) });
+	writeFileSync(file, Uint8Array.of(1, 2, 3, 4));
+	report({ i2s: true, bytes: 2 });
+	await waitUntil(() => heard.length === 2);
+	appendFileSync(file, Uint8Array.of(5, 6));
+	await waitUntil(() => heard.length === 4);
+	assert.deepEqual(heard, [3, 4, 5, 6]);
+	assert.equal(board.isSounding, true);
+	stream.push(null);
+	await waitUntil(() => !board.isSounding);
 });

@@ -41,6 +41,7 @@ export function Board({ entry }: { entry: Entry }) {
 	const state = useBoard(path, speaker);
 	const { inputs, ring, isPlaying, next, expect } = state ?? initialState;
 	const isOn = state !== undefined;
+	const isVirtual = entry.chip === "virtual";
 	const { send, problem } = useInputs(entry.key, isOn);
 	const changeLight = (light: number) => {
 		send({ light });
@@ -63,7 +64,9 @@ export function Board({ entry }: { entry: Entry }) {
 			<h2>
 				Board{" "}
 				<span class="hint">
-					{isOn ? "virtual, operated on this page" : "off while the demo is unreachable"}
+					{isOn
+						? `${isVirtual ? "virtual" : "in QEMU"}, operated on this page`
+						: "off while the demo is unreachable"}
 				</span>
 			</h2>
 			<fieldset class="board-parts" disabled={!isOn}>
@@ -92,19 +95,23 @@ export function Board({ entry }: { entry: Entry }) {
 					{has("ambientLight") && (
 						<Slider label="Ambient light" range={[0, 4095]} value={inputs.light} onChange={changeLight} />
 					)}
-					<Check
-						label="Wi-Fi in range"
-						checked={inputs.rssi !== null}
-						onToggle={(inRange) => changeSignal(inRange ? rssi : null)}
-					/>
-					<Slider
-						label="Wi-Fi signal"
-						unit=" dBm"
-						range={[-95, -30]}
-						value={rssi}
-						isOff={inputs.rssi === null}
-						onChange={changeSignal}
-					/>
+					{isVirtual && (
+						<>
+							<Check
+								label="Wi-Fi in range"
+								checked={inputs.rssi !== null}
+								onToggle={(inRange) => changeSignal(inRange ? rssi : null)}
+							/>
+							<Slider
+								label="Wi-Fi signal"
+								unit=" dBm"
+								range={[-95, -30]}
+								value={rssi}
+								isOff={inputs.rssi === null}
+								onChange={changeSignal}
+							/>
+						</>
+					)}
 					<div class="actions">
 						<Button
 							onClick={() =>
@@ -116,7 +123,7 @@ export function Board({ entry }: { entry: Entry }) {
 					</div>
 				</div>
 				<SpeakerPart isPlaying={isPlaying} volume={entry.state?.peripherals.audio.volume ?? 0} />
-				<MakeAndInstall entry={entry} next={next} />
+				{isVirtual && <MakeAndInstall entry={entry} next={next} />}
 			</fieldset>
 			<Problem>{problem}</Problem>
 		</section>
