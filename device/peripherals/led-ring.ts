@@ -209,8 +209,10 @@ export class LedRing {
 	}
 
 	get #topLayer(): Layer {
-		const overlay = this.#isUpdating ? this.#layers[rank.countdown] : this.#layers.find((layer) => layer);
-		return overlay ?? this.#base;
+		if (this.#isUpdating) return this.#layers[rank.countdown] ?? this.#base;
+		// Allocates no function, since it runs for each frame.
+		for (const layer of this.#layers) if (layer) return layer;
+		return this.#base;
 	}
 
 	#choose(): void {
