@@ -579,10 +579,11 @@ async function testUpdates(t: TestContext, device: Device, image: Buffer): Promi
 		device.connection.send({ command: "start_ota", url });
 		await device.connection.next("ota_progress", ({ percent }) => percent > 0);
 		rig.forget();
-		await device.connection.next("ota_progress", ({ percent }) => percent > 90);
+		const { percent: latest } = await device.connection.next("ota_progress", ({ percent }) => percent > 90);
 		assertFrames(rig.shown, Pattern.ofState(ledState.updating, 0.5, 3000), "update", 60);
 		assert.ok(rig.shown.length > 30, `${rig.shown.length} frames`);
-		await device.connection.next("ota_progress", ({ percent }) => percent === 100);
+		// A fast update reports no other percentage above 90.
+		if (latest < 100) await device.connection.next("ota_progress", ({ percent }) => percent === 100);
 		rig.forget();
 		await device.connection.next("ota_complete");
 		const { length } = rig.shown;
