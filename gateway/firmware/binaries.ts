@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "../access/access.js";
-import { targetOf } from "../access/origin.js";
+import { parseUrl } from "../access/origin.js";
 import { binaryRoutes } from "../api/firmware.js";
 import { sendFile } from "../http/file.js";
 import { methodNotAllowed, type SendError, sendProblem } from "../problem.js";
@@ -22,7 +22,7 @@ export function createBinaries(
 	access: Pick<Access, "check">,
 	sendError: SendError,
 ): Binaries {
-	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: URL) => {
+	const answer = async (request: IncomingMessage, response: ServerResponse, { pathname, search }: Target) => {
 		const { method } = request;
 		if (method !== "GET" && method !== "HEAD")
 			return sendProblem(response, methodNotAllowed(method, "GET, HEAD"));
@@ -31,9 +31,20 @@ export function createBinaries(
 		sendFile(request, response, await repository.open(pathname, search));
 	};
 	return (request, response) => {
-		const target = targetOf(request);
-		if (target?.pathname !== uploadPath && !target?.pathname.startsWith(releasesPath)) return false;
+		const target = parseTarget(request.url ?? "");
+		const { pathname } = target;
+		if (pathname !== uploadPath && !pathname.startsWith(releasesPath)) return false;
 		answer(request, response, target).catch((error: unknown) => sendError(error, response));
 		return true;
 	};
+}
+
+type Target = Pick<URL, "pathname" | "search">;
+
+/** Parses a request target, which a proxy may send with scheme and host (RFC 9112, 3.2.2). */
+function parseTarget(target: string): Target {
+	if (!target.startsWith("/")) return parseUrl(target) ?? { pathname: "", search: "" };
+	const query = target.indexOf("?");
+	if (query < 0) return { pathname: target, search: "" };
+	return { pathname: target.slice(0, query), search: target.slice(query) };
 }
