@@ -19,20 +19,8 @@ struct tcp_socket {
 	bool reads_numbers;
 };
 
-/* Set once, before the watcher's task, which reads it, starts. Workers cannot open sockets. */
+/* Workers cannot open sockets. */
 static xsMachine *machine;
-
-static void deliver_message(void *the, void *deliver, uint8_t *message, uint16_t length)
-{
-	(void)the, (void)message, (void)length;
-	((void (*)(void))deliver)();
-}
-
-/* Blocks in a release build while XS's queue is full. The watcher's task may block, since XS never waits for it. */
-bool tcp_port_post(void (*deliver)(void))
-{
-	return modMessagePostToMachine(machine, NULL, 0, deliver_message, (void *)deliver) == 0;
-}
 
 static void call(struct tcp_connection *connection, xsSlot *callback, uint32_t byte_count)
 {

@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "tcp-port.h"
-#include "tcp-watcher.h"
 
 enum state {
 	IS_CONNECTING,
 	IS_OPEN,
-	/** The watcher owns the descriptor; on_error was called or is being called. */
+	/** The descriptor is closed; on_error was called or is being called. */
 	HAS_FAILED,
 	IS_CLOSED,
 };
+
+/** Connections with a descriptor, which are polled. */
+static struct tcp_connection *connections[TCP_CONNECTIONS];
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -42,7 +44,8 @@ static void drop_unsent(struct tcp_connection *connection)
 /** Releases descriptor and buffers. */
 static void dispose(struct tcp_connection *connection, enum state state)
 {
-	tcp_watcher_close(connection->slot);
+	tcp_port_close(connection->descriptor);
+	connections[connection->slot] = NULL;
 	drop_unsent(connection);
 	connection->offered = 0;
 	connection->state = (uint8_t)state;
@@ -54,48 +57,33 @@ static void fail(struct tcp_connection *connection)
 	connection->events->on_error(connection);
 }
 
-/** Updates the watched conditions. Unread bytes keep a descriptor readable, so select() is replaced by polling meanwhile. */
-static void watch(const struct tcp_connection *connection)
-{
-	if (connection->state > IS_OPEN)
-		return;
-	uint8_t conditions = 0;
-	if (connection->is_broken)
-		conditions = TCP_LATER;
-	else if (connection->state == IS_CONNECTING)
-		conditions = TCP_WRITABLE;
-	else {
-		conditions = connection->offered > 0 ? TCP_LATER : TCP_READABLE;
-		if (connection->unsent_count > 0)
-			conditions |= TCP_WRITABLE;
-	}
-	tcp_watcher_want(connection->slot, conditions);
-}
+static void poll_all(void);
 
 bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_events *events, uint32_t address,
 	uint16_t port)
 {
-	int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+	static bool is_polling;
+	uint8_t slot = 0;
+	while (slot < TCP_CONNECTIONS && connections[slot])
+		slot++;
+	is_polling = is_polling || tcp_port_start(poll_all);
+	int descriptor = slot < TCP_CONNECTIONS && is_polling ? socket(AF_INET, SOCK_STREAM, 0) : -1;
 	if (descriptor < 0)
 		return false;
-	memset(connection, 0, sizeof *connection);
-	connection->events = events;
-	connection->descriptor = descriptor;
-	connection->use_count = 1;
-	connection->state = IS_CONNECTING;
-	connection->peer.sin_family = AF_INET;
-	connection->peer.sin_port = htons(port);
-	connection->peer.sin_addr.s_addr = address;
-	int slot = tcp_port_set_nonblocking(descriptor) ? tcp_watcher_add(descriptor, connection) : -1;
-	if (slot < 0) {
+	if (!tcp_port_set_nonblocking(descriptor)) {
 		tcp_port_close(descriptor);
 		return false;
 	}
-	connection->slot = (int8_t)slot;
-	const struct sockaddr *peer = (const struct sockaddr *)&connection->peer;
-	if (connect(descriptor, peer, sizeof connection->peer) != 0 && errno != EINPROGRESS)
+	memset(connection, 0, sizeof *connection);
+	connection->events = events;
+	connection->descriptor = descriptor;
+	connection->slot = slot;
+	connection->use_count = 1;
+	connection->state = IS_CONNECTING;
+	connections[slot] = connection;
+	const struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = address };
+	if (connect(descriptor, (const struct sockaddr *)&peer, sizeof peer) != 0 && errno != EINPROGRESS)
 		connection->is_broken = true;
-	watch(connection);
 	return true;
 }
 
@@ -105,13 +93,10 @@ static uint32_t count_unread(const struct tcp_connection *connection)
 	return (uint32_t)(connection->staged_end - connection->staged_start) + tcp_port_unread(connection->descriptor);
 }
 
-/**
- * Fills the empty stage. Only announced bytes may be staged, since select() cannot see staged ones. Returns the same values as
- * recv().
- */
-static ssize_t stage(struct tcp_connection *connection, uint32_t most)
+/** Fills the empty stage. Returns the same values as recv(). */
+static ssize_t stage(struct tcp_connection *connection)
 {
-	ssize_t count = recv(connection->descriptor, connection->staged, least(most, sizeof connection->staged), 0);
+	ssize_t count = recv(connection->descriptor, connection->staged, sizeof connection->staged, 0);
 	connection->staged_start = 0;
 	connection->staged_end = count > 0 ? (uint8_t)count : 0;
 	return count;
@@ -123,7 +108,7 @@ static ssize_t receive_some(struct tcp_connection *connection, uint8_t *bytes, u
 	if (connection->staged_start == connection->staged_end) {
 		if (count >= sizeof connection->staged)
 			return recv(connection->descriptor, bytes, count, 0);
-		ssize_t staged = stage(connection, connection->offered);
+		ssize_t staged = stage(connection);
 		if (staged <= 0)
 			return staged;
 	}
@@ -137,8 +122,6 @@ uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uin
 {
 	uint8_t *to = bytes;
 	uint32_t left = least(count, connection->offered);
-	if (left == 0)
-		return 0;
 	while (left > 0) {
 		ssize_t done = receive_some(connection, to, left);
 		if (done <= 0) {
@@ -151,8 +134,6 @@ uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uin
 		left -= (uint32_t)done;
 		connection->offered -= (uint32_t)done;
 	}
-	if (connection->offered == 0 && !connection->is_in_event)
-		watch(connection);
 	return (uint32_t)(to - (uint8_t *)bytes);
 }
 
@@ -200,8 +181,6 @@ bool tcp_connection_write(struct tcp_connection *connection, const void *bytes, 
 	uint32_t sent = connection->unsent_count == 0 ? send_some(connection, bytes, count) : 0;
 	if (sent < count && !connection->is_broken)
 		keep_unsent(connection, (const uint8_t *)bytes + sent, count - sent);
-	if ((sent < count || connection->is_broken) && !connection->is_in_event)
-		watch(connection);
 	return true;
 }
 
@@ -220,6 +199,8 @@ static void finish_connecting(struct tcp_connection *connection)
 {
 	int error = 0;
 	socklen_t length = sizeof error;
+	if (!connection->is_broken && !tcp_port_is_writable(connection->descriptor))
+		return;
 	if (connection->is_broken || getsockopt(connection->descriptor, SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error)
 		return fail(connection);
 	connection->state = IS_OPEN;
@@ -230,7 +211,7 @@ static void receive(struct tcp_connection *connection)
 {
 	uint32_t unread = count_unread(connection);
 	if (unread == 0 && !connection->is_broken) {
-		ssize_t count = stage(connection, sizeof connection->staged);
+		ssize_t count = stage(connection);
 		if (count < 0 && is_would_block())
 			return;
 		if (count > 0)
@@ -258,19 +239,24 @@ static void send_unsent(struct tcp_connection *connection)
 	connection->events->on_writable(connection, TCP_WRITABLE_BYTES);
 }
 
-void tcp_connection_ready(struct tcp_connection *connection, uint8_t conditions)
+/** Calls the events of a connection. */
+static void run(struct tcp_connection *connection)
 {
 	/* Events may close the connection; keep its memory until they return. */
 	connection->use_count++;
-	connection->is_in_event = true;
 	if (connection->state == IS_CONNECTING)
 		finish_connecting(connection);
 	else {
 		receive(connection);
-		if (connection->state == IS_OPEN && (conditions & TCP_WRITABLE))
+		if (connection->state == IS_OPEN)
 			send_unsent(connection);
 	}
-	connection->is_in_event = false;
-	watch(connection);
 	release(connection);
+}
+
+static void poll_all(void)
+{
+	for (int i = 0; i < TCP_CONNECTIONS; i++)
+		if (connections[i])
+			run(connections[i]);
 }

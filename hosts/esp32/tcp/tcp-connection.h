@@ -1,6 +1,6 @@
 /*
- * TCP connection for the script's task, in plain C over POSIX sockets. It may be closed at any time. No function below calls an event
- * synchronously, except tcp_connection_ready().
+ * TCP connection in plain C over POSIX sockets, used by the script's task only. It may be closed at any time. No function below calls an
+ * event: the port polls all connections.
  */
 #ifndef TCP_CONNECTION_H
 #define TCP_CONNECTION_H
@@ -11,6 +11,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+/** Maximum number of open connections. */
+#define TCP_CONNECTIONS 6
 /** Maximum size of a write. Bytes that exceed the system's send buffer are kept in memory. */
 #define TCP_WRITABLE_BYTES 4096
 /** Size of the read-ahead buffer, which avoids a call to lwIP's task for each single byte. */
@@ -33,7 +35,6 @@ struct tcp_events {
 /** Private to tcp-connection.c. */
 struct tcp_connection {
 	const struct tcp_events *events;
-	struct sockaddr_in peer;
 	uint8_t *unsent;
 	/** Unread bytes announced to the owner. */
 	uint32_t offered;
@@ -42,10 +43,10 @@ struct tcp_connection {
 	uint8_t staged_start;
 	uint8_t staged_end;
 	uint8_t staged[TCP_STAGED_BYTES];
-	int8_t slot;
+	/** Index in the table of open connections. */
+	uint8_t slot;
 	uint8_t state;
 	uint8_t use_count;
-	bool is_in_event;
 	/** The connection has failed, but received bytes are still unread. */
 	bool is_broken;
 };
@@ -54,7 +55,7 @@ struct tcp_connection {
  * Starts to connect. The first event is on_writable or on_error.
  *
  * @param address IPv4 address in network byte order
- * @returns false if no socket can be created; `connection` is then unused
+ * @returns false if six connections are open or no socket can be created; `connection` is then unused
  */
 bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_events *events, uint32_t address,
 	uint16_t port);
@@ -77,8 +78,5 @@ uint32_t tcp_connection_writable(const struct tcp_connection *connection);
 
 /** Closes the connection. Only on_released follows. May be called again until then. */
 void tcp_connection_close(struct tcp_connection *connection);
-
-/** Called by the watcher with the conditions that are met. */
-void tcp_connection_ready(struct tcp_connection *connection, uint8_t conditions);
 
 #endif

@@ -1,28 +1,24 @@
 /*
- * ESP-IDF port of the TCP socket: FreeRTOS for task and lock, and lwIP's own functions instead of the VFS. tcp_port_post() is in
- * tcp-binding.c.
+ * ESP-IDF port of the TCP socket: lwIP's own functions instead of the VFS, and a timer of XS's task. lwIP answers an idle socket's poll from
+ * memory, without its task.
  */
 
 #include "tcp-port.h"
 
 #include "esp_netif.h"
-#include "esp_timer.h"
-#include "freertos/FreeRTOS.h"
-#include "freertos/semphr.h"
-#include "freertos/task.h"
 #include "lwip/sockets.h"
+#include "modTimer.h"
 
-/* lwip_select() and lwip_close() need less than half of it. */
-#define STACK_BYTES 2560
-/* Above the script's task (4), far below lwIP's (18). */
-#define PRIORITY 5
+#define POLL_MS 5
 
-static SemaphoreHandle_t lock;
-static StaticSemaphore_t lock_memory;
+static void (*poll_sockets)(void);
 
-static void task(void *run)
+static void on_timer(modTimer timer, void *refcon, int refcon_size)
 {
-	((void (*)(void))run)();
+	(void)refcon, (void)refcon_size;
+	poll_sockets();
+	/* After a long turn the timer would otherwise fire once for each missed interval. */
+	modTimerReschedule(timer, POLL_MS, POLL_MS);
 }
 
 bool tcp_port_has_network(void)
@@ -30,25 +26,10 @@ bool tcp_port_has_network(void)
 	return esp_netif_get_default_netif() != NULL;
 }
 
-bool tcp_port_start(void (*run)(void))
+bool tcp_port_start(void (*poll)(void))
 {
-	lock = xSemaphoreCreateMutexStatic(&lock_memory);
-	return xTaskCreate(task, "tcp", STACK_BYTES, (void *)run, PRIORITY, NULL) == pdPASS;
-}
-
-void tcp_port_lock(void)
-{
-	xSemaphoreTake(lock, portMAX_DELAY);
-}
-
-void tcp_port_unlock(void)
-{
-	xSemaphoreGive(lock);
-}
-
-int tcp_port_select(int count, fd_set *readable, fd_set *writable, struct timeval *timeout)
-{
-	return lwip_select(count, readable, writable, NULL, timeout);
+	poll_sockets = poll;
+	return modTimerAdd(POLL_MS, POLL_MS, on_timer, NULL, 0) != NULL;
 }
 
 void tcp_port_close(int descriptor)
@@ -62,6 +43,15 @@ bool tcp_port_set_nonblocking(int descriptor)
 	return lwip_ioctl(descriptor, FIONBIO, &one) == 0;
 }
 
+bool tcp_port_is_writable(int descriptor)
+{
+	fd_set writable;
+	struct timeval no_time = { 0, 0 };
+	FD_ZERO(&writable);
+	FD_SET(descriptor, &writable);
+	return lwip_select(descriptor + 1, NULL, &writable, NULL, &no_time) > 0;
+}
+
 /* Requires CONFIG_LWIP_SO_RCVBUF. */
 uint32_t tcp_port_unread(int descriptor)
 {
@@ -69,14 +59,4 @@ uint32_t tcp_port_unread(int descriptor)
 	if (lwip_ioctl(descriptor, FIONREAD, &count) != 0 || count < 0)
 		return 0;
 	return (uint32_t)count;
-}
-
-uint32_t tcp_port_milliseconds(void)
-{
-	return (uint32_t)(esp_timer_get_time() / 1000);
-}
-
-void tcp_port_sleep(uint32_t milliseconds)
-{
-	vTaskDelay(pdMS_TO_TICKS(milliseconds));
 }

@@ -54,7 +54,7 @@ function buildTests(host: string, model: Model): void {
 		const makefile = generated.read("makefile");
 		const objects: readonly string[] = makefile.match(/(?<=TMP_DIR\)\/)[\w-]+(?=\.c\.o\\)/g) ?? [];
 		assert.ok(objects.length > 20, `only ${objects.length} objects`);
-		for (const own of ["tcp-binding", "tcp-connection", "tcp-port-esp32", "tcp-watcher"])
+		for (const own of ["tcp-binding", "tcp-connection", "tcp-port-esp32"])
 			assert.ok(objects.includes(own), own);
 		for (const other of ["tcp", "listener"]) assert.ok(!objects.includes(other), other);
 		assert.doesNotMatch(makefile, /socket\/lwip\/(tcp|listener)/);

@@ -100,12 +100,11 @@ function readSettings(): ReadonlyMap<string, string> {
 
 test("ESP-IDF settings hold the TCP socket's connections, and end a hang after 10 to 15 s", () => {
 	const settings = readSettings();
-	const slots = Number(/#define TCP_SLOTS (\d+)/.exec(read("esp32/tcp/tcp-watcher.h"))?.[1]);
+	const connections = Number(/#define TCP_CONNECTIONS (\d+)/.exec(read("esp32/tcp/tcp-connection.h"))?.[1]);
 	for (const [name, minimum] of Object.entries({
 		ESP_TASK_WDT_TIMEOUT_S: 10,
 		FREERTOS_ISR_STACKSIZE: 4096,
-		// One more socket belongs to the watcher.
-		LWIP_MAX_SOCKETS: slots + 1,
+		LWIP_MAX_SOCKETS: connections,
 		// Two windows of 8,192 bytes in segments.
 		LWIP_TCP_RECVMBOX_SIZE: 12,
 	}))

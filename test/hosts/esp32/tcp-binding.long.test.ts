@@ -72,7 +72,7 @@ function buildXs(): string {
 }
 
 function buildHost(): string {
-	const sources = ["tcp-binding", "tcp-connection", "tcp-watcher"].map((name) => `${own}/${name}.c`);
+	const sources = ["tcp-binding", "tcp-connection"].map((name) => `${own}/${name}.c`);
 	return compileC({
 		sources: [...sources, `${tests}/tcp-port-test.c`, `${tests}/xs/xs-host.c`, buildXs()],
 		folders: [`${tests}/xs/sdk`, own, tests],

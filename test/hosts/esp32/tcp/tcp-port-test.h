@@ -2,12 +2,12 @@
 #ifndef TCP_PORT_TEST_H
 #define TCP_PORT_TEST_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
-/** Takes one message from the queue and runs it in the calling thread, which represents the script's task. */
-bool port_test_deliver(void);
+/** Polls all connections once. */
+void port_test_poll(void);
 
-/** Fills the queue with foreign messages. */
-void port_test_fill_queue(void);
+/** Monotonic time; wraps around. */
+uint32_t port_test_milliseconds(void);
 
 #endif

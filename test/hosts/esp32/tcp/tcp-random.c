@@ -1,13 +1,11 @@
 /*
- * Drives TCP connections (hosts/esp32/tcp) with random steps over 127.0.0.1, and checks invariants after each. This thread is the
- * script's task and the servers; the watcher's task is the second thread.
+ * Drives TCP connections (hosts/esp32/tcp) with random steps over 127.0.0.1, and checks invariants after each.
  *
  * Usage: tcp-random STEPS [SEED]
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +14,8 @@
 #include "tcp-connection.h"
 #include "tcp-port.h"
 #include "tcp-port-test.h"
-#include "tcp-watcher.h"
 
-#define PAIRS TCP_SLOTS
+#define PAIRS TCP_CONNECTIONS
 #define LONGEST 6000
 #define BUFFER_BYTES 4096
 #define SETTLE_EVERY 5000
@@ -248,7 +245,7 @@ static struct pair *script_opens(bool is_rejected)
 		abort();
 	uint16_t port = is_rejected ? rejecting_port : ntohs(server_address.sin_port);
 	if (!tcp_connection_open(&script->connection, &events, htonl(INADDR_LOOPBACK), port)) {
-		free(script); /* Slots that are being closed: the next may succeed. */
+		free(script);
 		return NULL;
 	}
 	*pair = (struct pair){ .script = script, .peer = -1, .id = ++last_id, .is_rejected = is_rejected };
@@ -374,13 +371,12 @@ static bool is_settled(const struct pair *pair)
 /** Waits until all data in flight has arrived. */
 static void settle(void)
 {
-	uint32_t start = tcp_port_milliseconds();
+	uint32_t start = port_test_milliseconds();
 	mode = READS_ALL;
 	for (bool is_done = false; !is_done;) {
 		is_done = true;
 		accept_all();
-		while (port_test_deliver())
-			;
+		port_test_poll();
 		for (int i = 0; i < PAIRS; i++) {
 			struct pair *pair = &pairs[i];
 			if (pair->peer >= 0)
@@ -388,7 +384,7 @@ static void settle(void)
 			if (is_alive(pair))
 				script_reads(pair, LONGEST);
 			is_done &= is_settled(pair);
-			CHECK(is_settled(pair) || tcp_port_milliseconds() - start < STALL_MS,
+			CHECK(is_settled(pair) || port_test_milliseconds() - start < STALL_MS,
 				"connection %u stalls: %u of %u received, %u of %u arrived, connected %d, shut %d, rejected %d",
 				pair->id, pair->received, pair->peer_sent, pair->peer_received, pair->written, pair->is_connected,
 				pair->is_peer_shut, pair->is_rejected);
@@ -409,7 +405,7 @@ static int count_descriptors(void)
 
 static void close_all(int descriptors_before)
 {
-	uint32_t start = tcp_port_milliseconds();
+	uint32_t start = port_test_milliseconds();
 	for (int i = 0; i < PAIRS; i++) {
 		if (is_alive(&pairs[i]))
 			script_closes(&pairs[i]);
@@ -419,7 +415,7 @@ static void close_all(int descriptors_before)
 	}
 	accept_all();
 	while (count_descriptors() != descriptors_before) {
-		CHECK(tcp_port_milliseconds() - start < STALL_MS, "%d descriptors are left open",
+		CHECK(port_test_milliseconds() - start < STALL_MS, "%d descriptors are left open",
 			count_descriptors() - descriptors_before);
 		usleep(200);
 	}
@@ -438,10 +434,9 @@ static int listen_anywhere(struct sockaddr_in *address)
 
 static void deliver_for(uint32_t milliseconds)
 {
-	for (uint32_t start = tcp_port_milliseconds(); tcp_port_milliseconds() - start < milliseconds; usleep(1000)) {
+	for (uint32_t start = port_test_milliseconds(); port_test_milliseconds() - start < milliseconds; usleep(1000)) {
 		accept_all();
-		while (port_test_deliver())
-			;
+		port_test_poll();
 	}
 }
 
@@ -453,11 +448,11 @@ static void check_flow_control(void)
 	CHECK(pair, "no connection");
 	while (!pair->is_connected || pair->peer < 0)
 		deliver_for(1);
-	for (uint32_t since = tcp_port_milliseconds(); tcp_port_milliseconds() - since < 300; usleep(1000)) {
+	for (uint32_t since = port_test_milliseconds(); port_test_milliseconds() - since < 300; usleep(1000)) {
 		uint32_t before = pair->peer_sent;
 		peer_sends(pair, LONGEST);
 		if (pair->peer_sent != before)
-			since = tcp_port_milliseconds();
+			since = port_test_milliseconds();
 		CHECK(pair->peer_sent < 50 * BUFFER_BYTES, "no back-pressure from a script that does not read");
 	}
 	deliver_for(50);
@@ -490,7 +485,7 @@ static void check_late_bytes(void)
 int main(int argc, char **argv)
 {
 	uint32_t steps = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 100000;
-	seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : (uint32_t)(getpid() * 2654435761u ^ tcp_port_milliseconds());
+	seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : (uint32_t)(getpid() * 2654435761u ^ port_test_milliseconds());
 	random_state = seed ? seed : 1;
 	printf("seed %u\n", seed);
 	fflush(stdout);
@@ -503,7 +498,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < PAIRS; i++)
 		pairs[i].peer = -1;
 	CHECK(listen(server, PAIRS * 2) == 0 && tcp_port_set_nonblocking(server), "no server");
-	int descriptors = count_descriptors() + 1; /* the watcher's own */
+	int descriptors = count_descriptors();
 
 	check_flow_control();
 	check_late_bytes();
@@ -516,14 +511,8 @@ int main(int argc, char **argv)
 			script_acts();
 		else if (dice < 70)
 			peer_acts();
-		else if (dice < 97)
-			port_test_deliver();
-		else if (dice < 98) {
-			port_test_fill_queue();
-			if (chance(10))
-				usleep(3000); /* longer than a post waits */
-		} else
-			sched_yield();
+		else
+			port_test_poll();
 		if (step % SETTLE_EVERY == 0) {
 			settle();
 			if (chance(20))

@@ -4,21 +4,13 @@
  *
  * Usage: xs-host SCRIPT
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "xs.h"
 #include "xsHost.h"
 #include "builtinCommon.h"
-#include "tcp-port.h"
-
-#define QUEUE_LENGTH 10
-
-struct message {
-	modMessageDeliver deliver;
-	void *refcon;
-};
+#include "tcp-port-test.h"
 
 void xs_board_tcp_destructor(void *data);
 #define NATIVES(EACH)                                                                                                  \
@@ -31,39 +23,7 @@ void xs_board_tcp_destructor(void *data);
 #define DECLARE(name) void name(xsMachine *the);
 NATIVES(DECLARE)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t has_room = PTHREAD_COND_INITIALIZER;
-static struct message queue[QUEUE_LENGTH];
-static int queued;
 static int status = -1;
-
-int modMessagePostToMachine(xsMachine *the, uint8_t *message, uint16_t messageLength, modMessageDeliver deliver,
-	void *refcon)
-{
-	(void)the, (void)message, (void)messageLength;
-	pthread_mutex_lock(&lock);
-	while (queued == QUEUE_LENGTH)
-		pthread_cond_wait(&has_room, &lock);
-	queue[queued++] = (struct message){ deliver, refcon };
-	pthread_mutex_unlock(&lock);
-	return 0;
-}
-
-static bool deliver_one(xsMachine *machine)
-{
-	struct message first = { NULL, NULL };
-	pthread_mutex_lock(&lock);
-	if (queued > 0) {
-		first = queue[0];
-		queued--;
-		memmove(queue, queue + 1, (size_t)queued * sizeof first);
-		pthread_cond_signal(&has_room);
-	}
-	pthread_mutex_unlock(&lock);
-	if (first.deliver)
-		first.deliver(machine, first.refcon, NULL, 0);
-	return first.deliver != NULL;
-}
 
 xsSlot *builtinGetCallback(xsMachine *the, xsIdentifier id)
 {
@@ -79,7 +39,7 @@ static void script_trace(xsMachine *the)
 
 static void script_now(xsMachine *the)
 {
-	xsResult = xsNumber(tcp_port_milliseconds());
+	xsResult = xsNumber(port_test_milliseconds());
 }
 
 static void script_exit(xsMachine *the)
@@ -177,10 +137,9 @@ int main(int argc, char **argv)
 	xsMachine *machine = xsCreateMachine(&creation, "test", NULL);
 	start(machine, text);
 	while (status < 0) {
-		bool is_busy = deliver_one(machine);
+		port_test_poll();
 		tick(machine);
-		if (!is_busy)
-			usleep(300);
+		usleep(300);
 	}
 	xsDeleteMachine(machine);
 	return status;

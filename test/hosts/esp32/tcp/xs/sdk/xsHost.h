@@ -12,8 +12,4 @@
 #define c_memcpy memcpy
 #define c_strcmp strcmp
 
-typedef void (*modMessageDeliver)(void *the, void *refcon, uint8_t *message, uint16_t messageLength);
-int modMessagePostToMachine(xsMachine *the, uint8_t *message, uint16_t messageLength, modMessageDeliver deliver,
-	void *refcon);
-
 #endif
