@@ -67,7 +67,7 @@ export const ownDescriptor = Object.freeze({
 	 * flags used these bytes.
 	 */
 	securityVersionOffset: 0x15a,
-	/** u32, seconds since 1970; 0: unknown. */
+	/** u32, seconds since 1970, of a virtual device's image; 0: unknown. */
 	buildTimeOffset: 0x15c,
 });
 

@@ -25,7 +25,7 @@ declare module "mc/ffi" {
 		board_crash_text(field: number): string;
 		board_crash_uptime(): number;
 		board_drain_console(): void;
-		board_firmware_build_time(): number;
+		board_firmware_built_at(): string;
 		board_firmware_model(): string;
 		board_firmware_security_version(): number;
 		board_firmware_version(): string;
