@@ -31,7 +31,7 @@ export class SystemFacts implements System {
 		this.idfVersion = ffi.esp_get_idf_version();
 		this.firmwareVersion = ffi.board_firmware_version();
 		this.securityVersion = ffi.board_firmware_security_version();
-		// Without SOURCE_DATE_EPOCH it is local time, which is accurate enough to check certificates.
+		// Local time if SOURCE_DATE_EPOCH was not set, which is accurate enough to check certificates.
 		this.buildTime = Date.parse(`${ffi.board_firmware_built_at()} GMT`) / 1000;
 		this.cpuFrequencyMHz = Math.round(ffi.esp_clk_cpu_freq() / 1_000_000);
 		this.flashSizeMB = Math.round(ffi.board_flash_bytes() / bytesPerMB);
