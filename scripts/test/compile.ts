@@ -3,7 +3,7 @@
  * sources, and are compiled again only after a change, also of the project's folder, whose path they contain.
  */
 
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
@@ -21,8 +21,12 @@ export function compiledPath(source: string): string {
 export async function compile(root: string): Promise<void> {
 	const sources = folders.flatMap((folder) => list(root, folder, /(?<!\.d)\.tsx?$/));
 	const mark = join(root, compiledFolder, "root");
-	if (!existsSync(mark) || readFileSync(mark, "utf8") !== root)
+	if (!existsSync(mark) || readFileSync(mark, "utf8") !== root) {
 		rmSync(join(root, compiledFolder), { recursive: true, force: true });
+		mkdirSync(join(root, compiledFolder), { recursive: true });
+		// Before the outputs, so that a run beside this one keeps them.
+		writeFileSync(mark, root);
+	}
 	const outputs = new Set(sources.map(compiledPath));
 	for (const output of list(root, compiledFolder, /\.js$/))
 		if (!outputs.has(output)) rmSync(join(root, output));
@@ -48,7 +52,6 @@ export async function compile(root: string): Promise<void> {
 		logLevel: "silent",
 		plugins: [relocation(root, aliases(configuration))],
 	});
-	writeFileSync(mark, root);
 }
 
 /** Keeps references valid in the output's folder: `import.meta.url`, JSON modules, and "paths" of tsconfig.json. */
