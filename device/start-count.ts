@@ -10,8 +10,7 @@ import type { KeyValueStore } from "./host.js";
 const stableAfterMs = 60_000;
 const maxFailures = 3;
 const key = "starts";
-/** Name in the trace. */
-const what = "crash loop detection";
+const traceName = "crash loop detection";
 
 /**
  * Reset reasons that count as a crash. An XS exception restarts with SW_RESET; so does an intended restart, but after
@@ -49,7 +48,7 @@ export class StartCount {
 		this.isSafeMode = failures >= maxFailures && !isPendingVerify;
 		const counting = Math.min(failures, maxFailures) + 1;
 		// If flash cannot be written, the device works without safe mode.
-		if (counting !== counted) attempt(what, () => store.write(key, String(counting)));
+		if (counting !== counted) attempt(traceName, () => store.write(key, String(counting)));
 		this.#timer = Timer.set(() => this.markStable(), stableAfterMs);
 	}
 
@@ -58,6 +57,6 @@ export class StartCount {
 		if (!this.#timer) return;
 		Timer.clear(this.#timer);
 		this.#timer = undefined;
-		attempt(what, () => this.#store.delete(key));
+		attempt(traceName, () => this.#store.delete(key));
 	}
 }

@@ -28,8 +28,8 @@ struct firmware_descriptor {
 	uint16_t flags;
 	/** Rollback protection: a device rejects images with a lower value than its own. */
 	uint16_t security_version;
-	/** Build time of a virtual device's image. */
-	uint32_t unused;
+	/** Not set on boards; build time in images of virtual devices. */
+	uint32_t reserved;
 };
 
 /** The image may contain compiled-in settings; the gateway rejects it. */

@@ -33,12 +33,12 @@ const quickMs = 3_000;
  * Share of a quick file in the processor time of all quick files above which the run fails. A share, since the time itself depends on
  * the computer and its load.
  */
-const largestShare = 0.04;
+const maxShare = 0.04;
 
 export interface ReportOptions {
 	/** Prints the name of each test; default: a line per file. */
 	readonly isDetailed: boolean;
-	/** Fails if a quick file takes too much of the processor time. Makes sense for all files. */
+	/** Fails if a quick file takes too much of the processor time; only for a run of all quick files. */
 	readonly isLimited: boolean;
 	/** @returns the path of a source relative to the project, from the absolute path of its output */
 	readonly sourceOf: (file: string) => string;
@@ -91,7 +91,7 @@ export class Report {
 			}),
 			...this.#excessive().map(
 				(file) =>
-					`${file} takes more than ${100 * largestShare} % of the processor time of all quick files. Make it faster, or name it *.long.test.ts.`,
+					`${file} takes more than ${100 * maxShare} % of the processor time of all quick files. Make it faster, or name it *.long.test.ts.`,
 			),
 			...skipped,
 			`${tests} tests: ${tests - this.#failed - total} passed, ${this.#failed} failed, ${total} skipped`,
@@ -106,7 +106,7 @@ export class Report {
 		if (!this.#options.isLimited) return [];
 		const quick = [...this.#files].filter(([file]) => !isLong(file));
 		const totalMs = quick.reduce((sum, [, { processorMs }]) => sum + processorMs, 0);
-		return quick.filter(([, { processorMs }]) => processorMs > largestShare * totalMs).map(([file]) => file);
+		return quick.filter(([, { processorMs }]) => processorMs > maxShare * totalMs).map(([file]) => file);
 	}
 
 	#resultOf(file: string | undefined): FileResult {

@@ -69,4 +69,5 @@ test("counts reconnects of the last 24 hours across restarts of the device", asy
 	assert.equal(await says(50_000, 1), 1, "the first two are in the 25th hour");
 	monotonicMs += 12 * hourMs;
 	assert.equal(await says(90_000, 1), 0);
+	assert.equal(await says(5, 1), 1, "it has restarted, and connected again as often as before");
 });
