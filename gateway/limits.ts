@@ -28,8 +28,6 @@ export const socketLimits = Object.freeze({
 	uplinkBurst: 200,
 	/** Unsent bytes at which a device is disconnected. */
 	deviceBacklogBytes: 1024 * 1024,
-	/** Interval of sending batched frames to monitors. */
-	frameBatchMs: 2,
 	/**
 	 * Minimum size of a compressed frame to a monitor with permessage-deflate; only snapshots and summaries are
 	 * compressed.

@@ -18,9 +18,6 @@ import { type Execute, rejectMessage, requestIdOf } from "./monitor-commands.js"
 import type { SocketsOptions } from "./options.js";
 import { textFrame } from "./text-frame.js";
 
-/** System calls of a batch, at one per frame and monitor, from which the next one waits: saving fewer is not worth a delay. */
-const burstWrites = 8;
-
 export interface MonitorHooks {
 	/** Channels by name. Monitors subscribe to them with query parameters such as `/monitor?lists`. */
 	readonly channels?: Readonly<Record<string, Channel>>;
@@ -51,12 +48,6 @@ export class MonitorSockets {
 	readonly #awaitingSnapshot = new Set<Monitor>();
 	#snapshotTimer: NodeJS.Timeout | undefined;
 	#isCorked = false;
-	/** Frames since the last flush, and before it. */
-	#batched = 0;
-	#previouslyBatched = 0;
-	/** Times in the clock of `performance.now()`. */
-	#corkedAt = 0;
-	#flushedAt = 0;
 
 	readonly listeners: Listeners = {
 		sessionChanged: (session, reason) => this.announce(session, reason),
@@ -248,29 +239,20 @@ export class MonitorSockets {
 	}
 
 	/**
-	 * Batches the frames to each monitor until the end of a turn of the event loop, in a burst for a few milliseconds, so
-	 * that they share a system call. Call it before each frame to many monitors.
+	 * Batches the frames to each monitor until the end of a turn of the event loop, so that they share a system call: the
+	 * higher the load, the more frames a turn has. Call it before each frame to many monitors.
 	 */
 	cork(): void {
-		this.#batched += 1;
 		if (this.#isCorked) return;
 		this.#isCorked = true;
-		this.#corkedAt = performance.now();
+		const corkedAt = performance.now();
 		for (const monitor of this.#monitors.keys()) monitor.cork();
-		const remainingMs = this.#flushedAt + this.#options.limits.frameBatchMs - this.#corkedAt;
-		if (this.#previouslyBatched * this.#monitors.size >= burstWrites && remainingMs > 0)
-			setTimeout(this.#flush, remainingMs);
-		else setImmediate(this.#flush);
+		setImmediate(() => {
+			this.#isCorked = false;
+			for (const monitor of this.#monitors.keys()) monitor.uncork();
+			this.#options.metrics.relay.observe((performance.now() - corkedAt) / 1000);
+		});
 	}
-
-	readonly #flush = (): void => {
-		this.#isCorked = false;
-		this.#previouslyBatched = this.#batched;
-		this.#batched = 0;
-		this.#flushedAt = performance.now();
-		for (const monitor of this.#monitors.keys()) monitor.uncork();
-		this.#options.metrics.relay.observe((performance.now() - this.#corkedAt) / 1000);
-	};
 
 	async #respond(monitor: Monitor, text: string, isThrottled: boolean): Promise<string> {
 		const { limits, metrics, execute } = this.#options;
