@@ -19,6 +19,9 @@ const version = "1.0.0";
 /** Links with the original Mbed TLS too, which lacks the functions of Espressif's fork for the chip's accelerators. */
 const sdkconfig = ["AES", "MPI", "SHA"].map((name) => `CONFIG_MBEDTLS_HARDWARE_${name}=n\n`).join("");
 
+/** Token in the environment of a gateway's computer. */
+const token = "token-of-a-gateway-0123456789";
+
 /** @returns settings in the format of a sdkconfig; disabled ones are "n" */
 function settingsIn(text: string): ReadonlyMap<string, string> {
 	const lines = text.matchAll(/^(?:# )?CONFIG_(\w+)(?:=(.*)| is not set)$/gm);
@@ -26,11 +29,14 @@ function settingsIn(text: string): ReadonlyMap<string, string> {
 }
 
 for (const model of models)
-	test(`the image of a ${model} links, with the partitions and ESP-IDF settings of the project`, {
+	test(`the image of a ${model} links, with the project's partitions and ESP-IDF settings, and no secrets`, {
 		skip,
 	}, async (t) => {
 		if (!sdk) return;
-		const image = await buildQuietly({ sdk, model, version, releaseKeys: "", outputFolder, sdkconfig });
+		const environment = { ...sdk.environment, DEVICE_TOKEN: token, MONITOR_TOKEN: token };
+		const options = { model, version, releaseKeys: "", outputFolder, sdkconfig };
+		const image = await buildQuietly({ ...options, sdk: { ...sdk, environment } });
+		assert.equal(readFileSync(image).includes(token), false, "the token of the build computer");
 		t.diagnostic(`${model}: ${statSync(image).size} bytes`);
 		const host = boardOf(model);
 		const table = readFileSync(join(binFolder(outputFolder, host), "partition-table.bin"));

@@ -5,18 +5,14 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, describe, test } from "node:test";
-import { buildBoard } from "../../../scripts/boards/build.js";
 import { flashBoard } from "../../../scripts/boards/flash-board.js";
-import { findIdf } from "../../../scripts/boards/tools.js";
-import { isProblem } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import { entryPoint } from "../../support/entry-point.js";
 import { fakeSdk, writeScript } from "../../support/fake-sdk.js";
-import { sdkOrReason, testMachine } from "../../support/programs.js";
 import { readStrings } from "./nvs/reader.js";
 
 const work = mkdtempSync(join(tmpdir(), "secrets-"));
@@ -176,26 +172,4 @@ describe("flashing a board", posix, () => {
 		await flash(tools, undefined);
 		assert.deepEqual([...tools.written().keys()].sort(), ["0x0", "0x20000", "0x8000", "0x9000"]);
 	});
-});
-
-const { sdk: installed, reason } = sdkOrReason();
-const idf = findIdf(testMachine);
-
-test("an ESP-IDF image contains no secret of the build computer", {
-	skip: reason ?? (isProblem(idf) && idf.problem),
-	timeout: 30 * 60_000,
-}, async () => {
-	assert.ok(installed, "ESP-IDF is not installed");
-	const image = await withTokens(() =>
-		buildBoard({
-			sdk: installed,
-			model: "DEV-1",
-			version: "1.2.3",
-			releaseKeys: "",
-			outputFolder: join(projectFolder, ".cache", "esp32"),
-			onOutput: () => {},
-		}),
-	);
-	assert.ok(statSync(image).size > 500_000, `${statSync(image).size} bytes`);
-	assert.deepEqual(found(readFileSync(image)), []);
 });
