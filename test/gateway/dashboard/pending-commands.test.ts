@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { keysOf } from "../../../device/protocol/schema.js";
 import { type ConfirmableCommand, commandEntries, isConfirmable } from "../../../gateway/api/commands.js";
 import { endOf } from "../../../gateway/api/confirmation.js";
-import {
-	type GatewayResponse,
-	newSettings,
-	PendingCommands,
-} from "../../../gateway/dashboard/page/model/pending-commands.js";
+import { newSettings, PendingCommands } from "../../../gateway/dashboard/page/model/pending-commands.js";
 import type { Json } from "../../support/sample-report.js";
 import { stateReport } from "./state-report.js";
 
@@ -17,65 +13,59 @@ const deviceId = "proto-1-a1b2c3";
 
 const report = (changes: Readonly<Record<string, Json>> = {}) => stateReport("PROTO-1", changes);
 
+/** Response of the gateway: accepted, or rejected with a message. */
+type Answer = "accepted" | Error;
+
 /** Pending commands with a response and a clock that the test controls. */
-function setUp() {
-	const sent: ConfirmableCommand[] = [];
-	const answers: ((answer: GatewayResponse) => void)[] = [];
-	const timers = new Set<() => void>();
+function setUp(t: TestContext) {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const answers: ((answer: Answer) => void)[] = [];
 	const clock = { now: 0 };
-	const pending = new PendingCommands({
-		schedule: (action) => {
-			timers.add(action);
-			return () => timers.delete(action);
-		},
-		now: () => clock.now,
-		onChanged: () => {},
-	});
-	const answer = async (response: GatewayResponse) => {
+	const pending = new PendingCommands({ now: () => clock.now, onChanged: () => {} });
+	const answer = async (response: Answer = "accepted") => {
 		answers.shift()?.(response);
 		await new Promise(setImmediate);
 	};
-	const ask = (asked: ConfirmableCommand) =>
-		pending.start(deviceId, asked, () => {
-			sent.push(asked);
-			return new Promise((resolve) => answers.push(resolve));
-		});
+	const respond = () =>
+		new Promise<void>((resolve, reject) =>
+			answers.push((answer) => (answer === "accepted" ? resolve() : reject(answer))),
+		);
+	const ask = (asked: ConfirmableCommand) => pending.start(deviceId, asked, respond);
 	const volume = () => pending.get(deviceId, "set_volume");
 	const setVolume = (value: number) => void ask({ command: "set_volume", value });
-	const trySettings = (send = () => new Promise<GatewayResponse>((resolve) => answers.push(resolve))) =>
-		pending.start(deviceId, newSettings, send);
+	const trySettings = (send = respond) => pending.start(deviceId, newSettings, send);
 	const settings = () => pending.get(deviceId, "set_settings");
-	return { pending, ask, trySettings, settings, sent, answer, timers, clock, volume, setVolume };
+	/** Lets the time pass in which a confirmation is expected. */
+	const expire = () => t.mock.timers.tick(10 * 60_000);
+	return { pending, ask, trySettings, settings, answer, expire, clock, volume, setVolume };
 }
 
-const taken: GatewayResponse = { isAccepted: true };
-
 describe("command to a device", () => {
-	test("is pending until the device's report confirms it", async () => {
-		const { pending, answer, volume, setVolume, timers } = setUp();
+	test("is pending until the device's report confirms it", async (t) => {
+		const { pending, answer, volume, setVolume, expire } = setUp(t);
 		setVolume(30);
 		pending.onEvent(deviceId, report());
-		await answer(taken);
+		await answer();
 		assert.deepEqual(volume()?.ask, { command: "set_volume", value: 30 });
 		assert.equal(volume()?.reason, null);
 		pending.onEvent("another", report({ "peripherals.audio.volume": 30 }));
 		assert.notEqual(volume(), undefined, "affected by another device");
 		pending.onEvent(deviceId, report({ "peripherals.audio.volume": 30 }));
+		expire();
 		assert.equal(volume(), undefined);
-		assert.equal(timers.size, 0);
 	});
 
-	test("is reverted with the reason of the gateway", async () => {
-		const { answer, volume, setVolume } = setUp();
+	test("is reverted with the reason of the gateway", async (t) => {
+		const { answer, volume, setVolume } = setUp(t);
 		setVolume(30);
-		await answer({ isAccepted: false, code: "target_offline", message: "it is not connected" });
+		await answer(new Error("it is not connected"));
 		assert.equal(volume()?.reason, "It is not connected.");
 	});
 
-	test("is reverted with the reason of the device, only for the named field", async () => {
-		const { pending, answer, volume, setVolume } = setUp();
+	test("is reverted with the reason of the device, only for the named field", async (t) => {
+		const { pending, answer, volume, setVolume } = setUp(t);
 		setVolume(30);
-		await answer(taken);
+		await answer();
 		const error = { type: "command_error", deviceId, code: "busy" } as const;
 		pending.onEvent(deviceId, { ...error, command: "set_led", message: "an update runs" });
 		assert.equal(volume()?.reason, null);
@@ -87,16 +77,16 @@ describe("command to a device", () => {
 		assert.equal(volume(), undefined);
 	});
 
-	test("is reverted if not confirmed in time", async () => {
-		const { answer, volume, setVolume, timers } = setUp();
+	test("is reverted if not confirmed in time", async (t) => {
+		const { answer, volume, setVolume, expire } = setUp(t);
 		setVolume(30);
-		await answer(taken);
-		for (const expire of timers) expire();
+		await answer();
+		expire();
 		assert.equal(volume()?.reason, "The device did not confirm the command in time.");
 	});
 
-	test("is reverted on a disconnect, except for a reconnect command", async () => {
-		const { pending, ask, volume, setVolume } = setUp();
+	test("is reverted on a disconnect, except for a reconnect command", async (t) => {
+		const { pending, ask, volume, setVolume } = setUp(t);
 		setVolume(30);
 		void ask({ command: "boot_device" });
 		pending.onEvent(deviceId, { type: "gone" });
@@ -106,15 +96,15 @@ describe("command to a device", () => {
 		assert.equal(pending.get(deviceId, "boot_device"), undefined);
 	});
 
-	test("is confirmed for a restart only by a report of a later start", async () => {
-		const { pending, ask, answer, clock } = setUp();
+	test("is confirmed for a restart only by a report of a later start", async (t) => {
+		const { pending, ask, answer, clock } = setUp(t);
 		const restart = () => pending.get(deviceId, "restart");
 		const reportAt = (now: number, uptimeSeconds: number) => {
 			clock.now = now;
 			pending.onEvent(deviceId, report({ "health.uptime_seconds": uptimeSeconds }));
 		};
 		const ended = ask({ command: "restart" });
-		await answer(taken);
+		await answer();
 		reportAt(400, 3);
 		pending.onEvent(deviceId, { type: "gone" });
 		pending.onEvent(deviceId, { type: "connected" });
@@ -125,19 +115,19 @@ describe("command to a device", () => {
 		assert.equal((await ended).status, "done");
 	});
 
-	test("times out for a restart if the device does not return", async () => {
-		const { pending, ask, timers } = setUp();
+	test("times out for a restart if the device does not return", async (t) => {
+		const { pending, ask, expire } = setUp(t);
 		void ask({ command: "restart" });
 		pending.onEvent(deviceId, { type: "gone" });
-		for (const expire of timers) expire();
+		expire();
 		assert.equal(pending.get(deviceId, "restart")?.reason, "The device did not restart in time.");
 	});
 
-	test("is not reverted by a failure of an earlier one", async () => {
-		const { answer, volume, setVolume } = setUp();
+	test("is not reverted by a failure of an earlier one", async (t) => {
+		const { answer, volume, setVolume } = setUp(t);
 		setVolume(1);
 		setVolume(2);
-		await answer({ isAccepted: false, code: "rate_limited", message: "send less" });
+		await answer(new Error("send less"));
 		assert.equal(volume()?.reason, null);
 	});
 });
@@ -145,12 +135,12 @@ describe("command to a device", () => {
 describe("new settings", () => {
 	const result = { type: "settings_result", deviceId } as const;
 
-	test("are on trial from the response, across a restart, until the device keeps them", async () => {
-		const { pending, trySettings, settings, answer, clock, timers } = setUp();
+	test("are on trial from the response, across a restart, until the device keeps them", async (t) => {
+		const { pending, trySettings, settings, answer, clock, expire } = setUp(t);
 		const ended = trySettings();
 		assert.deepEqual([settings()?.status, settings()?.endsAt], ["pending", undefined]);
 		clock.now = 1000;
-		await answer(taken);
+		await answer();
 		assert.deepEqual([settings()?.status, settings()?.endsAt], ["pending", 121_000]);
 		pending.onEvent(deviceId, { type: "gone" });
 		pending.onEvent(deviceId, { type: "connected" });
@@ -158,38 +148,35 @@ describe("new settings", () => {
 		assert.deepEqual(pending.pending(), [deviceId]);
 		pending.onEvent(deviceId, { ...result, outcome: "kept" });
 		assert.equal((await ended).status, "done");
+		expire();
 		assert.equal(settings(), undefined);
-		assert.deepEqual([pending.pending(), timers.size], [[], 0]);
+		assert.deepEqual(pending.pending(), []);
 	});
 
-	test("are named by their labels if invalid", async () => {
-		const { trySettings, settings, answer } = setUp();
+	test("are named by their labels if invalid", async (t) => {
+		const { trySettings, settings, answer } = setUp(t);
 		void trySettings();
-		await answer({
-			isAccepted: false,
-			code: "invalid_command",
-			message: "set_settings: value.ssid must be a string",
-		});
+		await answer(new Error("set_settings: value.ssid must be a string"));
 		assert.equal(settings()?.reason, "Wi-Fi name must be a string.");
 	});
 
-	test("are not sent while others are on trial", async () => {
-		const { pending, trySettings, answer } = setUp();
+	test("are not sent while others are on trial", async (t) => {
+		const { pending, trySettings, answer } = setUp(t);
 		const first = trySettings();
-		await answer(taken);
+		await answer();
 		const never = () => assert.fail("sent");
 		assert.equal((await trySettings(never)).reason, "Other settings are being tried.");
 		pending.onEvent(deviceId, { ...result, outcome: "returned", reason: "no gateway answered" });
 		assert.deepEqual(await first, { ask: newSettings, status: "failed", reason: "No gateway answered." });
 	});
 
-	test("show a failure reason, or a missing result", async () => {
-		const { trySettings, settings, answer, timers } = setUp();
+	test("show a failure reason, or a missing result", async (t) => {
+		const { trySettings, settings, answer, expire } = setUp(t);
 		await trySettings(() => Promise.reject(new Error("no token was made")));
 		assert.equal(settings()?.reason, "No token was made.");
 		const ended = trySettings();
-		await answer(taken);
-		for (const expire of timers) expire();
+		await answer();
+		expire();
 		assert.match((await ended).reason ?? "", /^No result received\./);
 	});
 });

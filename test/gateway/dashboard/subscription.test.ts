@@ -1,52 +1,40 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { maxSubscribedDevices } from "../../../gateway/api/subscription.js";
 import { restMs, Subscription } from "../../../gateway/dashboard/page/app/subscription.js";
 
-function setUp() {
+function setUp(t: TestContext) {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
 	const sent: string[] = [];
 	const followed: number[] = [];
-	const timers = new Map<() => void, number>();
-	let now = 0;
 	let needed: readonly string[] = [];
-	let isAccepted = true;
+	let isRejecting = false;
 	const subscription = new Subscription({
 		needed: () => needed,
 		send: async (ids) => {
 			sent.push(ids.join(" "));
-			return isAccepted ? { isAccepted } : { isAccepted, code: "rate_limited", message: "" };
+			if (isRejecting) throw new Error("Too many requests.");
 		},
 		onChanged: (ids) => followed.push(ids.size),
-		schedule: (action, delayMs) => {
-			timers.set(action, now + delayMs);
-			return () => timers.delete(action);
-		},
 	});
-	const advance = (ms: number) => {
-		now += ms;
-		for (const [action, at] of [...timers])
-			if (at <= now) {
-				timers.delete(action);
-				action();
-			}
-	};
 	return {
 		subscription,
 		sent,
 		followed,
-		advance,
+		advance: (ms: number) => t.mock.timers.tick(ms),
 		need: (...ids: readonly string[]) => {
 			needed = ids;
 		},
 		reject: (isRejected: boolean) => {
-			isAccepted = !isRejected;
+			isRejecting = isRejected;
 		},
 	};
 }
 
 describe("subscription", () => {
-	test("starts with each connection, for the visible devices", () => {
-		const { subscription, sent, advance } = setUp();
+	test("starts with each connection, for the visible devices", (t) => {
+		const { subscription, sent, advance } = setUp(t);
 		subscription.show("a");
 		advance(restMs);
 		assert.deepEqual(sent, [], "sent before the connection");
@@ -62,8 +50,8 @@ describe("subscription", () => {
 		assert.deepEqual(sent, ["a", "a b c", "a b c d"]);
 	});
 
-	test("changes after a delay, and only if the visible devices differ", () => {
-		const { subscription, sent, advance } = setUp();
+	test("changes after a delay, and only if the visible devices differ", (t) => {
+		const { subscription, sent, advance } = setUp(t);
 		subscription.onOpen();
 		const hide = subscription.show("flies past");
 		advance(restMs - 1);
@@ -78,8 +66,8 @@ describe("subscription", () => {
 		assert.deepEqual(sent, ["", "a b"], "still visible in another view");
 	});
 
-	test("is throttled while the view changes constantly", () => {
-		const { subscription, sent, advance } = setUp();
+	test("is throttled while the view changes constantly", (t) => {
+		const { subscription, sent, advance } = setUp(t);
 		subscription.onOpen();
 		const stepMs = 16;
 		for (let step = 0; step < 100; step++) {
@@ -89,8 +77,8 @@ describe("subscription", () => {
 		assert.ok(sent.length >= 5 && sent.length <= 8, `${sent.length} messages`);
 	});
 
-	test("respects the gateway's limit, with required devices first", () => {
-		const { subscription, sent, need } = setUp();
+	test("respects the gateway's limit, with required devices first", (t) => {
+		const { subscription, sent, need } = setUp(t);
 		need("needed", "d3");
 		for (let index = 0; index < 300; index++) subscription.show(`d${index}`);
 		subscription.onOpen();
@@ -99,8 +87,8 @@ describe("subscription", () => {
 		assert.deepEqual(ids.slice(0, 3), ["needed", "d3", "d0"]);
 	});
 
-	test("includes a device before a request to it", () => {
-		const { subscription, sent, followed, need } = setUp();
+	test("includes a device before a request to it", (t) => {
+		const { subscription, sent, followed, need } = setUp(t);
 		subscription.onOpen();
 		need("asked");
 		subscription.ensure("asked");
@@ -112,12 +100,12 @@ describe("subscription", () => {
 		]);
 	});
 
-	test("is resent after a rejection", async () => {
-		const { subscription, sent, advance, reject } = setUp();
+	test("is resent after a rejection", async (t) => {
+		const { subscription, sent, advance, reject } = setUp(t);
 		reject(true);
 		subscription.show("a");
 		subscription.onOpen();
-		await Promise.resolve();
+		await setImmediate();
 		reject(false);
 		advance(999);
 		assert.deepEqual(sent, ["a"]);

@@ -1,6 +1,7 @@
 /** Composition root: constructs the page's parts and dispatches the gateway's frames. Views read from it and listen by topic. */
 
 import type { ComponentType } from "preact";
+import { messageOf } from "../../../../device/message-of.js";
 import type {
 	ChangedSettings,
 	CommandOf,
@@ -19,12 +20,7 @@ import type { FrameOf, MonitorFrame } from "../../../api/frames.js";
 import type { Person } from "../../../api/person.js";
 import { noQuery, type Query, queryOf, queryText } from "../model/filter.js";
 import { commandKind } from "../model/job.js";
-import {
-	type Attempt,
-	type GatewayResponse,
-	newSettings,
-	PendingCommands,
-} from "../model/pending-commands.js";
+import { type Attempt, newSettings, PendingCommands } from "../model/pending-commands.js";
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { listAddress } from "./addresses.js";
@@ -113,7 +109,6 @@ export class App {
 	/** Null if this gateway has no quiet hours. */
 	readonly quietHours = this.#resource("quiet", () => requestIfFound("GET /api/quiet-hours"));
 	readonly pendingCommands = new PendingCommands({
-		schedule,
 		now: () => this.clock.now(),
 		onChanged: (deviceId) => {
 			this.painter.mark(`device ${deviceId}`);
@@ -143,7 +138,6 @@ export class App {
 		needed: () => [...this.pendingCommands.pending(), ...this.recorder.keys()],
 		send: (devices) => this.#link.request({ type: "subscribe", summary: true, devices }),
 		onChanged: (ids) => this.fleet.follow(ids),
-		schedule,
 	});
 	readonly #link = new Link({
 		now: () => this.clock.now(),
@@ -230,12 +224,14 @@ export class App {
 	/** Starts or stops the live log of a device. @throws Error if the gateway rejects it */
 	async setLog(deviceId: string, level: CommandOf<"set_log">["level"], seconds: number): Promise<void> {
 		const payload: CommandOf<"set_log"> = { command: "set_log", level, seconds };
-		requireAccepted(await this.#link.request({ type: "control_device", targetId: deviceId, payload }));
+		const message = { type: "control_device", targetId: deviceId, payload } as const;
+		await this.#link.request(message).catch(throwSentence);
 	}
 
 	/** Starts the update of one device. @param selector `latest`, `custom` or a version @throws Error if the gateway rejects it */
 	async update(deviceId: string, selector: string): Promise<void> {
-		requireAccepted(await this.#link.request({ type: "trigger_ota", targetId: deviceId, version: selector }));
+		const message = { type: "trigger_ota", targetId: deviceId, version: selector } as const;
+		await this.#link.request(message).catch(throwSentence);
 	}
 
 	/** Connects, unless connected or connecting. */
@@ -299,10 +295,7 @@ export class App {
 		return new Resource(read, () => this.painter.mark(topic));
 	}
 
-	async #control(
-		deviceId: string,
-		payload: ConfirmableCommand | CommandOf<"set_settings">,
-	): Promise<GatewayResponse> {
+	async #control(deviceId: string, payload: ConfirmableCommand | CommandOf<"set_settings">): Promise<void> {
 		// Commands to several devices in one turn share a single subscription request.
 		await Promise.resolve();
 		this.#subscription.ensure(deviceId);
@@ -425,11 +418,6 @@ export interface Place {
 	readonly key: string | undefined;
 }
 
-function requireAccepted(response: GatewayResponse): void {
-	if (!response.isAccepted) throw new Error(sentence(response.message));
-}
-
-function schedule(action: () => void, delayMs: number): () => void {
-	const timer = setTimeout(action, delayMs);
-	return () => clearTimeout(timer);
+function throwSentence(error: unknown): never {
+	throw new Error(sentence(messageOf(error)));
 }

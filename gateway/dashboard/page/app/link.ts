@@ -1,7 +1,6 @@
-/** WebSocket of the page. It reconnects automatically, reports its state and resolves each request exactly once. */
+/** WebSocket of the page. It reconnects automatically, reports its state and settles each request exactly once. */
 
 import type { MonitorFrame } from "../../../api/frames.js";
-import type { GatewayResponse } from "../model/pending-commands.js";
 import { claimSocket } from "./socket.js";
 
 export type LinkState =
@@ -40,20 +39,13 @@ const loginTimeoutMs = 5_000;
 const goingAway = 1001;
 const policyViolation = 1008;
 
-const lost: GatewayResponse = {
-	isAccepted: false,
-	code: "lost",
-	message: "Connection to the gateway lost before it responded.",
-};
-const late: GatewayResponse = {
-	isAccepted: false,
-	code: "late",
-	message: "The gateway did not respond in time.",
-};
+const lost = "Connection to the gateway lost before it responded.";
+const late = "The gateway did not respond in time.";
 
 export class Link {
 	readonly #options: LinkOptions;
-	readonly #requests = new Map<string, (response: GatewayResponse) => void>();
+	/** Settles a request, with the reason of a failure. */
+	readonly #requests = new Map<string, (problem?: string) => void>();
 	#socket: WebSocket | undefined;
 	#retryMs = firstRetryMs;
 	#retryTimer: number | undefined;
@@ -79,18 +71,19 @@ export class Link {
 		this.#connect();
 	}
 
-	/** Sends a request. @returns its response; never rejects */
-	request(message: Request): Promise<GatewayResponse> {
+	/** Sends a request. @throws Error with the reason of a rejection, or if the gateway did not respond */
+	request(message: Request): Promise<void> {
 		const socket = this.#socket;
-		if (socket?.readyState !== WebSocket.OPEN) return Promise.resolve(lost);
+		if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(new Error(lost));
 		this.#requestCount += 1;
 		const requestId = String(this.#requestCount);
 		socket.send(JSON.stringify({ ...message, requestId }));
-		return new Promise((resolve) => {
-			const timer = window.setTimeout(() => this.#resolve(requestId, late), requestTimeoutMs);
-			this.#requests.set(requestId, (response) => {
+		return new Promise((resolve, reject) => {
+			const timer = window.setTimeout(() => this.#settle(requestId, late), requestTimeoutMs);
+			this.#requests.set(requestId, (problem) => {
 				window.clearTimeout(timer);
-				resolve(response);
+				if (problem === undefined) resolve();
+				else reject(new Error(problem));
 			});
 		});
 	}
@@ -126,9 +119,8 @@ export class Link {
 
 	#receive(text: string): void {
 		const frame: MonitorFrame = JSON.parse(text);
-		if (frame.type === "ack") return this.#resolve(frame.requestId, { isAccepted: true });
-		if (frame.type === "error")
-			return this.#resolve(frame.requestId, { isAccepted: false, code: frame.code, message: frame.message });
+		if (frame.type === "ack") return this.#settle(frame.requestId);
+		if (frame.type === "error") return this.#settle(frame.requestId, frame.message);
 		// The page shows the previous state until all devices are received.
 		if (!this.#options.onFrame(frame)) return this.#onPart(frame);
 		this.#retryMs = firstRetryMs;
@@ -145,11 +137,10 @@ export class Link {
 		this.#options.onState({ name: "connecting", loaded: this.#loaded, total });
 	}
 
-	#resolve(requestId: string | undefined, response: GatewayResponse): void {
-		if (requestId === undefined) return;
-		const resolve = this.#requests.get(requestId);
+	#settle(requestId = "", problem?: string): void {
+		const settle = this.#requests.get(requestId);
 		this.#requests.delete(requestId);
-		resolve?.(response);
+		settle?.(problem);
 	}
 
 	/** Abandons a connection, on which the gateway may no longer respond, and schedules another one. */
@@ -157,7 +148,7 @@ export class Link {
 		if (!socket || this.#socket !== socket) return;
 		this.#socket = undefined;
 		socket.close();
-		for (const requestId of [...this.#requests.keys()]) this.#resolve(requestId, lost);
+		for (const requestId of [...this.#requests.keys()]) this.#settle(requestId, lost);
 		const delayMs = this.#retryMs * (0.5 + Math.random() / 2);
 		this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
 		this.#retryTimer = window.setTimeout(() => this.retryNow(), delayMs);

@@ -5,17 +5,13 @@
 
 import { maxSubscribedDevices } from "../../../api/subscription.js";
 
-import type { GatewayResponse } from "../model/pending-commands.js";
-
 export interface SubscriptionOptions {
 	/** Ids of devices whose reports are needed even if not shown; they take precedence over shown ones. */
 	readonly needed: () => Iterable<string>;
-	/** Sends the subscription; never rejects. */
-	readonly send: (ids: readonly string[]) => Promise<GatewayResponse>;
+	/** Sends the subscription. */
+	readonly send: (ids: readonly string[]) => Promise<void>;
 	/** Called with the devices whose reports will arrive. */
 	readonly onChanged: (ids: ReadonlySet<string>) => void;
-	/** Calls `action` once after `delayMs`. @returns a function that cancels the call */
-	readonly schedule: (action: () => void, delayMs: number) => () => void;
 }
 
 /** Debounce time, which skips rows that are scrolled past. */
@@ -28,7 +24,7 @@ export class Subscription {
 	readonly #shown = new Map<string, number>();
 	/** Undefined while disconnected. */
 	#sent: ReadonlySet<string> | undefined;
-	#cancel: (() => void) | undefined;
+	#timer: ReturnType<typeof setTimeout> | undefined;
 
 	constructor(options: SubscriptionOptions) {
 		this.#options = options;
@@ -48,7 +44,7 @@ export class Subscription {
 
 	/** Schedules an update of the subscription. */
 	plan(): void {
-		if (this.#sent) this.#cancel ??= this.#options.schedule(() => this.#renew(), restMs);
+		if (this.#sent) this.#timer ??= setTimeout(() => this.#renew(), restMs);
 	}
 
 	/** Subscribes to a device immediately, before a command is sent to it. */
@@ -62,14 +58,14 @@ export class Subscription {
 	}
 
 	onLost(): void {
-		this.#cancel?.();
-		this.#cancel = undefined;
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
 		this.#sent = undefined;
 	}
 
 	#renew(): void {
-		this.#cancel?.();
-		this.#cancel = undefined;
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
 		const wanted = this.#wanted();
 		const sent = this.#sent;
 		if (!sent || (wanted.size === sent.size && [...wanted].every((id) => sent.has(id)))) return;
@@ -79,11 +75,11 @@ export class Subscription {
 	async #subscribe(ids: ReadonlySet<string>): Promise<void> {
 		this.#sent = ids;
 		this.#options.onChanged(ids);
-		const response = await this.#options.send([...ids]);
-		if (response.isAccepted || this.#sent !== ids) return;
-		this.#options.schedule(() => {
-			if (this.#sent === ids) void this.#subscribe(this.#wanted());
-		}, retryMs);
+		await this.#options.send([...ids]).catch(() => {
+			setTimeout(() => {
+				if (this.#sent === ids) void this.#subscribe(this.#wanted());
+			}, retryMs);
+		});
 	}
 
 	#wanted(): ReadonlySet<string> {

@@ -23,17 +23,10 @@ export interface Attempt {
 	readonly endsAt?: number;
 }
 
-/** Response of the gateway to a request over the WebSocket. */
-export type GatewayResponse =
-	| { readonly isAccepted: true }
-	| { readonly isAccepted: false; readonly code: string; readonly message: string };
-
 /** Sends the request to the gateway. Rejects with an error whose message is shown. */
-type Send = () => Promise<GatewayResponse>;
+type Send = () => Promise<void>;
 
 export interface PendingCommandsOptions {
-	/** Calls `action` once after `delayMs`. @returns a function that cancels the call */
-	readonly schedule: (action: () => void, delayMs: number) => () => void;
 	/** Time of the gateway's clock, in ms. */
 	readonly now: () => number;
 	readonly onChanged: (deviceId: string) => void;
@@ -50,7 +43,6 @@ interface Slot {
 	readonly deviceId: string;
 	attempt: Attempt;
 	readonly sentAt: number;
-	readonly cancelTimeout: () => void;
 	readonly onEnd: (attempt: Attempt) => void;
 }
 
@@ -87,17 +79,16 @@ export class PendingCommands {
 		const previous = this.#slots.get(name);
 		if (isSettings(ask) && isPending(previous?.attempt))
 			return Promise.resolve({ ask, ...failed("Other settings are being tried.") });
-		previous?.cancelTimeout();
-		previous?.onEnd({ ask, ...failed("Replaced by a newer command.") });
+		if (previous) this.#end(previous, failed("Replaced by a newer command."));
 		return new Promise((onEnd) => {
-			const onTimeout = () => this.#end(slot, failed(isSettings(ask) ? noResult : unconfirmedReason(ask)));
 			const slot: Slot = {
 				deviceId,
 				attempt: { ask, status: "pending", reason: null },
 				sentAt: this.#options.now(),
-				cancelTimeout: this.#options.schedule(onTimeout, isSettings(ask) ? settingsMs : confirmationMs(ask)),
 				onEnd,
 			};
+			const onTimeout = () => this.#end(slot, failed(isSettings(ask) ? noResult : unconfirmedReason(ask)));
+			setTimeout(onTimeout, isSettings(ask) ? settingsMs : confirmationMs(ask));
 			this.#slots.set(name, slot);
 			void this.#attempt(slot, send);
 			this.#options.onChanged(deviceId);
@@ -115,7 +106,7 @@ export class PendingCommands {
 	onEvent(deviceId: string, event: DeviceEvent): void {
 		for (const slot of [...this.#slots.values()]) {
 			const { ask } = slot.attempt;
-			if (slot.deviceId !== deviceId || !isPending(slot.attempt)) continue;
+			if (slot.deviceId !== deviceId) continue;
 			const elapsedMs = this.#options.now() - slot.sentAt;
 			const end = isSettings(ask) ? endOfSettings(event) : endOf(ask, event, elapsedMs);
 			if (end) this.#end(slot, end.reason === null ? done : failed(end.reason));
@@ -123,12 +114,10 @@ export class PendingCommands {
 	}
 
 	async #attempt(slot: Slot, send: Send): Promise<void> {
-		const response = await send().catch(
-			(error: unknown) => ({ isAccepted: false, message: messageOf(error) }) as const,
-		);
+		const problem = await send().then(() => undefined, messageOf);
 		const { deviceId, attempt } = slot;
-		if (this.get(deviceId, attempt.ask.command) !== attempt || attempt.status !== "pending") return;
-		if (!response.isAccepted) return this.#end(slot, failed(response.message));
+		if (!isPending(attempt)) return;
+		if (problem !== undefined) return this.#end(slot, failed(problem));
 		if (!isSettings(attempt.ask)) return;
 		slot.attempt = { ...attempt, endsAt: this.#options.now() + trialMs };
 		this.#options.onChanged(deviceId);
@@ -136,7 +125,7 @@ export class PendingCommands {
 
 	#end(slot: Slot, end: End): void {
 		const { deviceId, attempt } = slot;
-		slot.cancelTimeout();
+		if (!isPending(attempt)) return;
 		slot.attempt = { ask: attempt.ask, ...end };
 		slot.onEnd(slot.attempt);
 		if (end === done) this.#slots.delete(slotName(deviceId, attempt.ask.command));
