@@ -121,7 +121,12 @@ export function SourcePanel({ sounds, onSource }: SourcePanelProps) {
 				</FileDrop>
 			)}
 			{kind === "sound" && sounds.value && (
-				<SavedSounds sounds={saved} sound={sound} onChosen={setSoundId} onRemoved={() => sounds.refresh()} />
+				<SavedSounds
+					sounds={saved}
+					sound={sound}
+					onChosen={setSoundId}
+					onRemove={(removal) => sounds.after(removal)}
+				/>
 			)}
 			{kind === "text" && (
 				<Field label="Message" type="lines" maxLength={longestText} value={text} onInput={setText} />
@@ -183,10 +188,10 @@ interface SavedSoundsProps {
 	/** Selected sound. */
 	readonly sound: Sound | undefined;
 	readonly onChosen: (id: string) => void;
-	readonly onRemoved: () => Promise<void>;
+	readonly onRemove: (removal: Promise<unknown>) => Promise<void>;
 }
 
-function SavedSounds({ sounds, sound, onChosen, onRemoved }: SavedSoundsProps) {
+function SavedSounds({ sounds, sound, onChosen, onRemove }: SavedSoundsProps) {
 	if (sounds.length === 0)
 		return (
 			<EmptyState icon={music} title="No saved sounds.">
@@ -214,7 +219,7 @@ function SavedSounds({ sounds, sound, onChosen, onRemoved }: SavedSoundsProps) {
 							text: <p>It is deleted for everyone. Devices that are playing it finish.</p>,
 							loss: { do: "Delete sound", keep: "Cancel" },
 						}}
-						onClick={() => request("DELETE /api/sounds/:id", { params: { id } }).finally(onRemoved)}
+						onClick={() => onRemove(request("DELETE /api/sounds/:id", { params: { id } }))}
 					>
 						<Icon of={trash} />
 					</Button>

@@ -115,10 +115,7 @@ export class App {
 			this.#subscription.plan();
 		},
 	});
-	readonly rollouts = new Rollouts(
-		() => this.painter.mark("rollouts"),
-		() => this.clock.now(),
-	);
+	readonly rollouts = new Rollouts(() => this.painter.mark("rollouts"));
 	/** Section that another entry of the page adds to the device view. */
 	deviceSection: ComponentType<{ readonly entry: Entry }> | undefined;
 	linkState: LinkState = { name: "connecting" };

@@ -1,7 +1,7 @@
 /** Hooks that subscribe views to the state of the page. */
 
 import { createContext } from "preact";
-import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { Entry } from "../../../api/client/fleet.js";
 import { type Action, mayDo } from "../../../api/commands.js";
 import { roleNames } from "../model/roles.js";
@@ -83,17 +83,33 @@ export function useDenial(action?: Action): string | undefined {
 	return `Not allowed for the role ${roleNames[person.role]}`;
 }
 
-/** Loads data for one view, again after each reconnect. @param everyMs also reloads it at this interval while the page is visible */
-export function useResource<T>(read: () => Promise<T>, everyMs?: number): Resource<T> {
+/**
+ * Loads data for one view, again after each reconnect.
+ * @param everyMs also reloads it at this interval while the page is visible
+ * @param causes reload it when one of them changes
+ */
+export function useResource<T>(
+	read: () => Promise<T>,
+	everyMs?: number,
+	...causes: readonly unknown[]
+): Resource<T> {
 	const isLive = useIsLive();
+	const latest = useRef(read);
+	latest.current = read;
 	const [, render] = useReducer((count: number, _: undefined) => count + 1, 0);
-	const [resource] = useState(() => new Resource(read, () => render(undefined)));
+	const [resource] = useState(
+		() =>
+			new Resource(
+				() => latest.current(),
+				() => render(undefined),
+			),
+	);
 	useEffect(() => {
 		if (!isLive) return;
 		void resource.refresh();
 		const timer = everyMs && setInterval(() => document.hidden || resource.refresh(), everyMs);
 		return () => clearInterval(timer);
-	}, [resource, isLive]);
+	}, [resource, isLive, ...causes]);
 	return resource;
 }
 

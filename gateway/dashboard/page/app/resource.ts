@@ -4,14 +4,14 @@ import { messageOf } from "../../../../device/message-of.js";
 
 export class Resource<T> {
 	readonly #read: () => Promise<T>;
-	readonly #onChanged: (value: T | undefined) => void;
+	readonly #onChanged: () => void;
 	#value: T | undefined;
 	#problem = "";
 	#reading: Promise<void> | undefined;
 	#isStale = false;
 
-	/** @param onChanged called with the loaded value; undefined after a failure */
-	constructor(read: () => Promise<T>, onChanged: (value: T | undefined) => void) {
+	/** @param onChanged called after each request, and after a replacement of the value */
+	constructor(read: () => Promise<T>, onChanged: () => void) {
 		this.#read = read;
 		this.#onChanged = onChanged;
 	}
@@ -24,7 +24,7 @@ export class Resource<T> {
 	/** Replaces the value after a known change. */
 	set value(value: T) {
 		this.#value = value;
-		this.#onChanged(value);
+		this.#onChanged();
 	}
 
 	/** Error of the latest request; empty after a success. */
@@ -43,28 +43,22 @@ export class Resource<T> {
 		return this.#reading;
 	}
 
-	/** Reloads the value after a change. @throws the error of the change */
+	/** Reloads the value after a change, also after a failed one. @throws the error of the change */
 	async after(change: Promise<unknown>): Promise<void> {
-		await change;
-		await this.refresh();
+		await change.finally(() => this.refresh());
 	}
 
 	async #readAll(): Promise<void> {
 		do {
 			this.#isStale = false;
-			this.#onChanged(await this.#try());
+			try {
+				this.#value = await this.#read();
+				this.#problem = "";
+			} catch (error) {
+				this.#problem = messageOf(error);
+			}
+			this.#onChanged();
 		} while (this.#isStale);
 		this.#reading = undefined;
-	}
-
-	async #try(): Promise<T | undefined> {
-		try {
-			this.#value = await this.#read();
-			this.#problem = "";
-			return this.#value;
-		} catch (error) {
-			this.#problem = messageOf(error);
-			return undefined;
-		}
 	}
 }

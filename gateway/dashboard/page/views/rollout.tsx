@@ -1,11 +1,12 @@
 /** Page of a rollout: progress, devices by status, and its control. */
 
 import searchX from "lucide-static/icons/search-x.svg";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import {
 	endedOf,
 	groupWords,
 	percentOf,
+	type Rollout,
 	type RolloutAction,
 	type RolloutDevice,
 	type RolloutHead,
@@ -19,8 +20,7 @@ import {
 import { capital, clock, otaText, plural, sentence, when } from "../../../api/client/words.js";
 import { deviceStatuses, deviceWords, failureStatuses, isOver } from "../../../api/statuses.js";
 import { request } from "../app/gateway.js";
-import { useApp, useDevice, useNow, useTitle, useTopic } from "../app/hooks.js";
-import type { LoadedRollout } from "../app/rollouts.js";
+import { useApp, useDevice, useNow, useResource, useTitle, useTopic } from "../app/hooks.js";
 import { type Segment, segmentsOf } from "../model/rollout-segments.js";
 import { Button } from "../parts/button.js";
 import type { Question } from "../parts/dialog.js";
@@ -39,19 +39,28 @@ const fewDevices = 20;
 const parent = { title: "Firmware", href: "#/firmware" };
 
 interface RolloutProps {
-	/** Plan and groups are present once they are loaded. */
-	readonly rollout: RolloutHead & Partial<LoadedRollout>;
+	/** Details are present once they are loaded. */
+	readonly rollout: RolloutHead & ReturnType<typeof useDetails>;
+}
+
+/** Loads plan and groups of a rollout, again whenever its head changes. */
+export function useDetails(head: RolloutHead | undefined): Partial<Rollout> & { readonly loadedAt?: number } {
+	const { clock } = useApp();
+	const read = async () =>
+		head && {
+			...(await request("GET /api/rollouts/:id", { params: { id: head.id } })),
+			/** Time of the gateway's clock, in ms. */
+			loadedAt: clock.now(),
+		};
+	return useResource(read, undefined, head).value ?? {};
 }
 
 export function RolloutPage({ id }: { id: string }) {
 	const { rollouts } = useTopic("rollouts");
 	const head = rollouts.all.find((known) => known.id === id);
-	const isKnown = head !== undefined;
+	const details = useDetails(head);
 	/** Name of the selected segment. */
 	const [chosen, setChosen] = useState<string>();
-	useEffect(() => {
-		if (isKnown) void rollouts.load(id);
-	}, [rollouts, id, isKnown]);
 	const title = head ? `Rollout of ${head.version}` : "Rollout";
 	useTitle(title);
 	if (!head)
@@ -65,7 +74,7 @@ export function RolloutPage({ id }: { id: string }) {
 				)}
 			</>
 		);
-	const rollout = { ...rollouts.get(id), ...head };
+	const rollout = { ...details, ...head };
 	const { counts, createdAt, plan, retrying } = rollout;
 	return (
 		<div class="rollout">
@@ -236,18 +245,9 @@ function retryText({ status, retryAt = null }: RolloutProps["rollout"]): string 
 /** @param segment undefined for all devices */
 function Devices({ rollout, segment }: RolloutProps & { readonly segment: Segment | undefined }) {
 	const { id, counts } = rollout;
-	const [devices, setDevices] = useState<readonly RolloutDevice[]>();
-	useEffect(() => {
-		let isShown = true;
-		const query = { status: (segment?.statuses ?? deviceStatuses).join(",") };
-		request("GET /api/rollouts/:id/devices", { params: { id }, query }).then(
-			(read) => isShown && setDevices(read.devices),
-			() => {},
-		);
-		return () => {
-			isShown = false;
-		};
-	}, [id, counts]);
+	const query = { status: (segment?.statuses ?? deviceStatuses).join(",") };
+	const read = () => request("GET /api/rollouts/:id/devices", { params: { id }, query });
+	const { devices } = useResource(read, undefined, counts).value ?? {};
 	if (!devices) return <p class="hint">Loading…</p>;
 	const isRetry = ({ status, reason }: RolloutDevice) => status === "queued" && reason !== null;
 	const isListed = (device: RolloutDevice) =>

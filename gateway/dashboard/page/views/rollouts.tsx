@@ -1,6 +1,5 @@
 /** Rollouts of the gateway as links to their pages: active ones with progress, ended ones collapsed. */
 
-import { useEffect } from "preact/hooks";
 import {
 	endedOf,
 	percentOf,
@@ -17,7 +16,7 @@ import { segmentsOf } from "../model/rollout-segments.js";
 import { Item } from "../parts/item.js";
 import { Panel } from "../parts/panel.js";
 import { SegmentBar } from "../parts/segment-bar.js";
-import { toneOf } from "./rollout.js";
+import { toneOf, useDetails } from "./rollout.js";
 
 export function Rollouts() {
 	const { rollouts } = useTopic("rollouts");
@@ -45,18 +44,14 @@ export function Rollouts() {
 }
 
 function Row({ head }: { head: RolloutHead }) {
-	const { rollouts } = useTopic("rollouts");
 	const { id, version, counts, createdAt, endedAt } = head;
 	const isActive = !isOver(head);
-	const rollout = rollouts.get(id);
-	useEffect(() => {
-		if (isActive) void rollouts.load(id);
-	}, [rollouts, id]);
+	const { plan, retrying } = useDetails(isActive ? head : undefined);
 	return (
 		<Item
 			title={
 				<a class="cover" href={rolloutAddress(id)}>
-					{version} {rollout && targetWords(rollout.plan)}
+					{version} {plan && targetWords(plan)}
 				</a>
 			}
 			facts={[
@@ -66,11 +61,7 @@ function Row({ head }: { head: RolloutHead }) {
 			actions={<span class={`state ${toneOf(head)}`}>{stateText(head)}</span>}
 		>
 			{isActive && (
-				<SegmentBar
-					label="Progress"
-					segments={segmentsOf(counts, rollout?.retrying)}
-					percent={percentOf(counts)}
-				/>
+				<SegmentBar label="Progress" segments={segmentsOf(counts, retrying)} percent={percentOf(counts)} />
 			)}
 		</Item>
 	);
