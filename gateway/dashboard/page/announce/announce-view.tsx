@@ -88,7 +88,7 @@ function TargetPanel({ sounds, search, chosen }: TargetPanelProps) {
 					question={
 						devices.length > fewDevices && {
 							title: `Announce ${where} (${plural(devices.length, "device")})?`,
-							text: <p>The result of each device is shown.</p>,
+							text: "The result of each device is shown.",
 						}
 					}
 					onClick={announce}

@@ -41,7 +41,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 		if (isUnread) void announcements.read(id);
 	}, [announcements, id, isUnread]);
 	const again = head?.again;
-	const question = { title: `Play ${title} again?`, text: <p>It plays on {devices}.</p> };
+	const question = { title: `Play ${title} again?`, text: `It plays on ${devices}.` };
 	return (
 		<article class="panel results" aria-labelledby={headingId}>
 			<div class="results-head">

@@ -216,7 +216,7 @@ function SavedSounds({ sounds, sound, onChosen, onRemove }: SavedSoundsProps) {
 						action="play_sound"
 						question={{
 							title: `Delete ${name}?`,
-							text: <p>It is deleted for everyone. Devices that are playing it finish.</p>,
+							text: "It is deleted for everyone. Devices that are playing it finish.",
 							loss: { do: "Delete sound", keep: "Cancel" },
 						}}
 						onClick={() => onRemove(request("DELETE /api/sounds/:id", { params: { id } }))}

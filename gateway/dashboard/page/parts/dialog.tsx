@@ -65,7 +65,7 @@ export function requestClose(element: Element | null): void {
 
 export interface Question {
 	readonly title: string;
-	readonly text?: ComponentChildren;
+	readonly text?: string;
 	/** Labels of the buttons that confirm and reject an irreversible action. */
 	readonly loss?: { readonly do: string; readonly keep: string };
 }
@@ -96,7 +96,7 @@ export function Ask({ question: { title, text, loss }, verb, disabled, onYes, on
 				}}
 			>
 				<h2 id={id}>{title}</h2>
-				{text}
+				{text && <p>{text}</p>}
 				<div class="actions">
 					<button type="button" onClick={({ currentTarget }) => requestClose(currentTarget)}>
 						{loss?.keep ?? "Cancel"}

@@ -41,7 +41,7 @@ export function FleetSettings() {
 			disabled={isOff || !isReady}
 			question={{
 				title: `${text}?`,
-				text: <p>Each device restarts to apply {trial} and is offline meanwhile. Keep this page open.</p>,
+				text: `Each device restarts to apply ${trial} and is offline meanwhile. Keep this page open.`,
 			}}
 			onClick={onClick}
 		>

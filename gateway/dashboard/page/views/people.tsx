@@ -101,7 +101,7 @@ function Tokens() {
 										isChange
 										question={{
 											title: `Revoke access of ${name}?`,
-											text: <p>All browsers and programs that use it are logged out immediately.</p>,
+											text: "All browsers and programs that use it are logged out immediately.",
 											loss: { do: "Revoke", keep: "Cancel" },
 										}}
 										onClick={() => list.after(request("DELETE /api/tokens/:name", { params: { name } }))}

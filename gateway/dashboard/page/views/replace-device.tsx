@@ -102,7 +102,7 @@ export function BeforePanels({ deviceKey }: { readonly deviceKey: string }) {
 					look="small"
 					question={{
 						title: `Allow ${board.deviceId} again?`,
-						text: <p>It becomes a new device and this history is deleted. Transferred settings stay here.</p>,
+						text: "It becomes a new device and this history is deleted. Transferred settings stay here.",
 						loss: { do: "Allow", keep: "Keep rejecting" },
 					}}
 					onClick={() => past.after(request("DELETE /api/devices/:deviceId/replace", { params: board }))}

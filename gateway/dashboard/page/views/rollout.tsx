@@ -113,22 +113,17 @@ function Actions({ head, onReview }: { head: RolloutHead; onReview: () => void }
 	const failed = sum(counts, failureStatuses);
 	const isEnded = isOver(head);
 	const isStopped = status === "paused" && pausedBecause === "failures" && failed > 0;
+	const queued = plural(counts.queued, "device");
+	const effect = standing ? "No more devices join it." : `${queued} will not be updated.`;
 	const question: Question = isEnded
 		? {
 				title: `Delete the record of ${version}, started ${when(head.createdAt)}?`,
-				text: <p>Devices are not affected.</p>,
+				text: "Devices are not affected.",
 				loss: { do: "Delete record", keep: "Keep it" },
 			}
 		: {
 				title: `Cancel the rollout of ${version}?`,
-				text: (
-					<p>
-						{standing
-							? "No more devices join it."
-							: `${plural(counts.queued, "device")} will not be updated.`}{" "}
-						Running updates continue.
-					</p>
-				),
+				text: `${effect} Running updates continue.`,
 				loss: { do: "Cancel rollout", keep: "Keep it running" },
 			};
 	const { id } = head;

@@ -39,7 +39,7 @@ export function ScheduleRow(props: TimeRowProps) {
 				action={action}
 				question={{
 					title: `Delete ${title}?`,
-					text: <p>{facts.filter(Boolean).join(" · ")}</p>,
+					text: facts.filter(Boolean).join(" · "),
 					loss: { do: "Delete", keep: "Cancel" },
 				}}
 				onClick={onDelete}

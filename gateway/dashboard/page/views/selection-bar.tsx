@@ -48,6 +48,10 @@ export function SelectionBar() {
 	const counted = (count: number, text: string) => count > 0 && `, ${count.toLocaleString("en")} ${text}`;
 	const here = chosen.filter(({ session }) => session.connected);
 	const away = chosen.filter(({ session }) => !session.connected);
+	const skipped =
+		away.length > 0
+			? ` ${plural(away.length, "device")} of the selection ${away.length === 1 ? "is" : "are"} offline and skipped.`
+			: "";
 	const button = (
 		text: string,
 		payload: ConfirmableCommand,
@@ -60,13 +64,7 @@ export function SelectionBar() {
 			question={
 				isAsked && {
 					title: `${titleOf(payload)}${payload.command === "restart" ? "" : ":"} ${plural(here.length, "device")}${placeText(here)}?`,
-					text: (
-						<p>
-							The result of each device is shown.
-							{away.length > 0 &&
-								` ${plural(away.length, "device")} of the selection ${away.length === 1 ? "is" : "are"} offline and skipped.`}
-						</p>
-					),
+					text: `The result of each device is shown.${skipped}`,
 				}
 			}
 			onClick={async () => {
@@ -169,7 +167,7 @@ export function SelectionBar() {
 											question={
 												(room === "" || chosen.length > fewDevices) && {
 													title: `${roomTitle}: ${plural(chosen.length, "device")}?`,
-													text: <p>Their current rooms are {room === "" ? "removed" : "replaced"}.</p>,
+													text: `Their current rooms are ${room === "" ? "removed" : "replaced"}.`,
 													...(room === "" && { loss: { do: "Remove rooms", keep: "Keep them" } }),
 												}
 											}
@@ -191,12 +189,7 @@ export function SelectionBar() {
 											isChange
 											question={{
 												title: `Forget ${plural(away.length, "device")}${placeText(away)}?`,
-												text: (
-													<p>
-														Their labels and history are deleted. A device that reconnects is added as a new
-														one.
-													</p>
-												),
+												text: "Their labels and history are deleted. A device that reconnects is added as a new one.",
 												loss: {
 													do: `Forget ${plural(away.length, "device")}`,
 													keep: away.length === 1 ? "Keep it" : "Keep them",
