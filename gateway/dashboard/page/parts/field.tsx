@@ -5,6 +5,7 @@ import { useId, useState } from "preact/hooks";
 import { weekdays } from "../../../api/client/rollout-plan.js";
 import { capital } from "../../../api/client/words.js";
 import { Problem } from "./problem.js";
+import type { ChoiceProps } from "./search.js";
 
 export { Search, Toggles } from "./search.js";
 
@@ -134,14 +135,7 @@ export function Days({ days, onChange }: DaysProps) {
 	);
 }
 
-export type Option<T extends string = string> = readonly [value: T, text: string];
-
-interface ChoiceProps<T extends string> {
-	readonly label: string;
-	readonly value: T;
-	readonly options: readonly Option<T>[];
-	readonly onChange: (value: T) => void;
-}
+export type Option = readonly [value: string, text: string];
 
 /** Select element. */
 export function Choice<T extends string>({ label, value, options, onChange }: ChoiceProps<T>) {
@@ -159,5 +153,24 @@ export function Choice<T extends string>({ label, value, options, onChange }: Ch
 				))}
 			</select>
 		</label>
+	);
+}
+
+/** Radio buttons as cards, with details below the text. */
+export function Cards<T extends string>({ label, options, value, onChange }: ChoiceProps<T>) {
+	const name = useId();
+	return (
+		<fieldset class="cards">
+			<legend class="visually-hidden">{label}</legend>
+			{options.map(([option, text, details]) => (
+				<label key={option}>
+					<input type="radio" name={name} checked={option === value} onChange={() => onChange(option)} />
+					<span>
+						<b>{text}</b>
+						{details && <span class="hint">{details}</span>}
+					</span>
+				</label>
+			))}
+		</fieldset>
 	);
 }

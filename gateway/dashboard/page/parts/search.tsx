@@ -2,14 +2,19 @@
 
 import type { ComponentChildren } from "preact";
 
-interface TogglesProps<T extends string> {
+/** Choice of one of several values. @template V type of the present value */
+export interface ChoiceProps<T extends string, V = T> {
+	/** Accessible name, or visible label. */
 	readonly label: string;
+	readonly options: readonly (readonly [value: T, text: ComponentChildren, details?: ComponentChildren])[];
+	readonly value: V;
+	readonly onChange: (value: T) => void;
+}
+
+interface TogglesProps<T extends string> extends ChoiceProps<T, T | "" | undefined> {
 	/** Class. */
 	readonly look?: string;
-	readonly options: readonly (readonly [value: T, text: ComponentChildren])[];
-	readonly value: T | "" | undefined;
 	readonly disabled?: boolean;
-	readonly onChange: (value: T) => void;
 }
 
 /** Segmented control: buttons of which at most one is pressed. */
