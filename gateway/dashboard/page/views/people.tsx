@@ -1,7 +1,7 @@
 /** People: login link for another browser of this person; for admins, people with their roles, invitations and links. */
 
 import userPlus from "lucide-static/icons/user-plus.svg";
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { age } from "../../../api/client/words.js";
 import type { LoginLink } from "../../../api/login.js";
 import { type PersonRole, personRoles } from "../../../api/person.js";
@@ -56,8 +56,6 @@ function Tokens() {
 	const list = useResource(() => request("GET /api/tokens"));
 	const [isInviting, setIsInviting] = useState(false);
 	const [invitation, setInvitation] = useState<Invitation>();
-	/** Shown once the form is closed, which returns the focus to its button. */
-	const next = useRef<Invitation | undefined>(undefined);
 	const { person } = useTopic("link");
 	const now = useNow(10_000);
 	const ago = (time: string) => age(now - Date.parse(time));
@@ -116,17 +114,16 @@ function Tokens() {
 			{isInviting && (
 				<InviteForm
 					onInvited={async (made) => {
-						next.current = made;
+						setInvitation(made);
 						await list.refresh();
 					}}
-					onClosed={() => {
-						setIsInviting(false);
-						setInvitation(next.current);
-						next.current = undefined;
-					}}
+					onClosed={() => setIsInviting(false)}
 				/>
 			)}
-			{invitation && <InvitationSheet initial={invitation} onClose={() => setInvitation(undefined)} />}
+			{/* Closing the form returns the focus to its button. */}
+			{invitation && !isInviting && (
+				<InvitationSheet initial={invitation} onClose={() => setInvitation(undefined)} />
+			)}
 		</Panel>
 	);
 }
