@@ -1,15 +1,21 @@
 /** `npm run bring-up`: tests the parts of a new board interactively, and prints the required changes of its pins.ts. */
 
+import { join } from "node:path";
 import { messageOf } from "../device/message-of.js";
-import { isInQemu } from "./boards/build.js";
-import { known, readArguments, usage } from "./bring-up/arguments.js";
+import { boardOf } from "./boards/build.js";
+import { flashBoard } from "./boards/flash-board.js";
+import { SerialPort } from "./boards/serial.js";
+import { findPort, needBoardTools } from "./boards/tools.js";
+import { type BringUpArguments, known, readArguments, usage } from "./bring-up/arguments.js";
 import { BringUpBoard } from "./bring-up/board.js";
-import { type Connection, connect } from "./bring-up/connect.js";
+import { bringUpManifest, readPins } from "./bring-up/hardware.js";
 import { changes, table } from "./bring-up/report.js";
 import { runSteps } from "./bring-up/run.js";
-import { readPins } from "./bring-up/targets.js";
 import { Terminal } from "./bring-up/terminal.js";
 import { runWords } from "./command-line/command.js";
+import { thisMachine } from "./command-line/machine.js";
+import { Problems } from "./command-line/problems.js";
+import { packageVersion, projectFolder } from "./command-line/project.js";
 
 /** Number of log lines shown if the board does not respond. */
 const shownLines = 10;
@@ -18,19 +24,11 @@ await runWords({ name: "bring-up", usage, known, run });
 
 async function run(words: readonly string[]): Promise<void> {
 	const request = readArguments(words);
+	const path = await install(request);
 	const log: string[] = [];
-	let connection: Connection | undefined;
-	const board = new BringUpBoard({
-		line: { write: (text) => connection?.write(text) },
-		onLog: (line) => log.push(line),
-	});
-	connection = await connect(request, {
-		onLine: (line) => board.receive(line),
-		onEnd: (reason) => board.end(reason),
-	});
+	const line = SerialPort.open({ path, onLine: (text) => board.receive(text) });
+	const board = new BringUpBoard({ line, onLog: (text) => log.push(text) });
 	const person = new Terminal();
-	// The default action would leave QEMU running.
-	process.once("SIGTERM", () => connection?.close());
 	try {
 		await board.waitUntilReady();
 		await runAll(board, person, request);
@@ -39,20 +37,44 @@ async function run(words: readonly string[]): Promise<void> {
 		throw new Error(`${messageOf(error)}${last && `\nLast lines of the board:\n${last}`}`);
 	} finally {
 		person.close();
-		connection.close();
+		line.close();
 	}
+}
+
+/** Builds and flashes the program, unless it is kept. @returns the serial port @throws Error with all missing prerequisites */
+async function install({ model, isKept, port, isAnyVersion = false }: BringUpArguments): Promise<string> {
+	const problems = new Problems();
+	const sdk = isKept ? undefined : needBoardTools(problems, { isAnyVersion });
+	const path = problems.attempt(() => findPort(thisMachine(), port ?? process.env.UPLOAD_PORT));
+	if (problems.areFound || !path) throw problems.asError();
+	if (!sdk) return path;
+	console.log(`Building the bring-up program for ${model}. The first build takes several minutes.`);
+	await flashBoard({
+		sdk,
+		model,
+		manifest: bringUpManifest,
+		version: packageVersion(),
+		releaseKeys: "",
+		settings: undefined,
+		port: path,
+		outputFolder: join(projectFolder, ".cache", "bring-up"),
+		onBuilt: () => console.log(`Writing it to the board at ${path}.`),
+	});
+	return path;
 }
 
 async function runAll(
 	board: BringUpBoard,
 	person: Terminal,
-	{ target, steps: chosen }: ReturnType<typeof readArguments>,
+	{ model, steps: chosen }: BringUpArguments,
 ): Promise<void> {
-	const { host } = target;
-	const results = await runSteps({ board, person, target, pins: await readPins(target) }, chosen);
+	const results = await runSteps(
+		{ board, person, model, chip: "esp32s3", pins: await readPins(model) },
+		chosen,
+	);
 	person.print(`\n${table(results)}`);
-	const toChange = changes(results, host);
+	const toChange = changes(results, model);
 	if (toChange) person.print(`\nRequired changes for this board:\n\n${toChange}`);
-	if (!isInQemu(host)) person.print(`\nRestore the firmware with: npm run flash -- ${host} keep`);
+	person.print(`\nRestore the firmware with: npm run flash -- ${boardOf(model)} keep`);
 	if (results.some(({ outcome }) => outcome === "failed")) process.exitCode = 1;
 }

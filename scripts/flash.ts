@@ -20,9 +20,8 @@ async function run(words: readonly string[]): Promise<void> {
 	const { model, settings, port: requestedPort, ...options } = readArguments(words);
 	const problems = new Problems();
 	const sdk = needBoardTools(problems, options);
-	const found = problems.need(findPort(thisMachine(), requestedPort ?? process.env.UPLOAD_PORT));
-	if (problems.areFound || !sdk || !found) throw problems.asError();
-	const { what: port } = found;
+	const port = problems.attempt(() => findPort(thisMachine(), requestedPort ?? process.env.UPLOAD_PORT));
+	if (problems.areFound || !sdk || !port) throw problems.asError();
 	const version = packageVersion();
 	console.log(`Building firmware ${version} for ${model}. The first build takes several minutes.`);
 	await flashBoard({

@@ -34,7 +34,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const { model, settings, isAnyVersion } = readArguments(words);
 	const problems = new Problems();
 	const sdk = needSdk(problems, { isAnyVersion });
-	problems.need(findWindow(thisMachine()));
+	problems.attempt(() => findWindow(thisMachine()));
 	if (problems.areFound || !sdk) throw problems.asError();
 	const parent = join(projectFolder, ".cache", "simulator");
 	const { path, close } = claimFolder({ parent, model, desktop: sdk.desktop });

@@ -2,12 +2,12 @@
 
 import { join } from "node:path";
 import {
-	type Found,
-	findPathProblem,
 	foldersOnPath,
 	type Machine,
-	type ToolProblem,
+	requireBuildPath,
+	ToolError,
 	thisMachine,
+	WrongToolError,
 } from "../command-line/machine.js";
 import type { Problems } from "../command-line/problems.js";
 import { type FindOptions, findProject, findSdk, findTypeScript, type ModdableSdk } from "../moddable/sdk.js";
@@ -22,34 +22,31 @@ const activations = [
 	},
 ];
 
-/** Finds ESP-IDF, the toolchain for boards and QEMU. */
-export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions = {}): Found | ToolProblem {
+/** Finds ESP-IDF, the toolchain for boards and QEMU. @returns version and folder @throws {ToolError} */
+export function findIdf(machine: Machine, { isAnyVersion = false }: FindOptions = {}): string {
 	const { IDF_PATH: folder } = machine.environment;
 	const installed = activations.find(({ file }) => machine.exists(join(machine.home, file)));
 	const fix = installed
 		? `in ${folder ? "a new" : "this"} terminal: ${installed.command}`
 		: `${installIdf}, then in each terminal: ${activateIdf}`;
-	if (!folder) return { problem: "IDF_PATH is not set: ESP-IDF is not active in this terminal.", fix };
+	if (!folder) throw new ToolError("IDF_PATH is not set: ESP-IDF is not active in this terminal.", fix);
 	if (!machine.exists(join(folder, "tools", "idf.py")))
-		return { problem: `No ESP-IDF in IDF_PATH (${folder}).`, fix };
-	const ofPath = findPathProblem("ESP-IDF", folder);
-	if (ofPath) return ofPath;
+		throw new ToolError(`No ESP-IDF in IDF_PATH (${folder}).`, fix);
+	requireBuildPath("ESP-IDF", folder);
 	const version = idfVersionOf(machine.read(join(folder, "tools", "cmake", "version.cmake")) ?? "");
 	if (!isIdfFitting(version ?? "") && !isAnyVersion)
-		return {
-			isWrong: true,
-			problem: `ESP-IDF in ${folder} is ${version ? `v${version}` : "incomplete"}; this project requires v${idfSeries}.`,
+		throw new WrongToolError(
+			`ESP-IDF in ${folder} is ${version ? `v${version}` : "incomplete"}; this project requires v${idfSeries}.`,
 			fix,
-		};
+		);
 	if (!foldersOnPath(machine).some((path) => machine.exists(join(path, "idf.py"))))
-		return {
-			isWrong: true,
-			problem: "idf.py is not on the PATH.",
-			fix: machine.environment.IDF_PYTHON_ENV_PATH
+		throw new WrongToolError(
+			"idf.py is not on the PATH.",
+			machine.environment.IDF_PYTHON_ENV_PATH
 				? 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"'
 				: `in this terminal: . ${join(folder, "export.sh")}`,
-		};
-	return { what: `v${version ?? "unknown"}, ${folder}` };
+		);
+	return `v${version ?? "unknown"}, ${folder}`;
 }
 
 /** @param text contents of tools/cmake/version.cmake */
@@ -71,44 +68,40 @@ export function findPorts(machine: Machine): readonly string[] {
 		.map((name) => `/dev/${name}`);
 }
 
-/** @param path port of the command line; default: the only connected port */
-export function findPort(machine: Machine, path?: string): Found | ToolProblem {
+/** @param path port of the command line; default: the only connected port @throws {ToolError} */
+export function findPort(machine: Machine, path?: string): string {
 	if (path && !machine.exists(path))
-		return {
-			problem: `Serial port ${path} not found.`,
-			fix: "connect the board by USB, or specify another port.",
-		};
+		throw new ToolError(
+			`Serial port ${path} not found.`,
+			"connect the board by USB, or specify another port.",
+		);
 	const ports = path ? [path] : findPorts(machine);
 	const [port, ...others] = ports;
 	if (!port)
-		return {
-			problem: "No board connected by USB.",
-			fix: "connect it with a data cable, or specify its serial port: port=….",
-		};
+		throw new ToolError(
+			"No board connected by USB.",
+			"connect it with a data cable, or specify its serial port: port=….",
+		);
 	if (others.length > 0)
-		return {
-			problem: "Several serial ports found.",
-			fix: `specify one: port=${ports.join(" or port=")}.`,
-		};
-	if (machine.isOpen(port)) return { what: port };
-	return {
-		isWrong: true,
-		problem: `No permission to open ${port}.`,
-		fix: `sudo usermod -aG $(stat -c %G ${port}) $USER, and log in again.`,
-	};
+		throw new ToolError("Several serial ports found.", `specify one: port=${ports.join(" or port=")}.`);
+	if (machine.isOpen(port)) return port;
+	throw new WrongToolError(
+		`No permission to open ${port}.`,
+		`sudo usermod -aG $(stat -c %G ${port}) $USER, and log in again.`,
+	);
 }
 
 /** Finds all build tools for the simulator. @param problems collects missing and invalid tools */
 export function needSdk(problems: Problems, options: FindOptions): ModdableSdk | undefined {
 	const machine = thisMachine();
-	problems.need(findProject(machine));
-	problems.need(findTypeScript(machine));
-	return problems.need(findSdk(machine, options));
+	problems.attempt(() => findProject(machine));
+	problems.attempt(() => findTypeScript(machine));
+	return problems.attempt(() => findSdk(machine, options));
 }
 
 /** Finds all build tools for boards and QEMU. @param problems collects missing and invalid tools */
 export function needBoardTools(problems: Problems, options: FindOptions): ModdableSdk | undefined {
 	const sdk = needSdk(problems, options);
-	problems.need(findIdf(thisMachine(), options));
+	problems.attempt(() => findIdf(thisMachine(), options));
 	return sdk;
 }

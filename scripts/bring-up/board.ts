@@ -1,6 +1,5 @@
 /** Client of the bring-up program on a board, over its serial port. */
 
-import { EventEmitter, once } from "node:events";
 import { describeProblem, findProblem, isRecord, matches } from "../../device/protocol/schema.js";
 import {
 	type Answer,
@@ -9,15 +8,11 @@ import {
 	type RequestParams,
 	requests,
 } from "../../hosts/esp32/bring-up/requests.js";
-
-/** Serial port, or a substitute. */
-export interface SerialLine {
-	/** @param line text without line end */
-	write(line: string): void;
-}
+import type { SerialPort } from "../boards/serial.js";
 
 interface BoardOptions {
-	readonly line: SerialLine;
+	/** Serial port, or a substitute. */
+	readonly line: Pick<SerialPort, "write">;
 	/** Called with each line of the log. */
 	readonly onLog: (line: string) => void;
 }
@@ -31,10 +26,7 @@ const retryMs = 2_000;
 
 export class BringUpBoard {
 	readonly #options: BoardOptions;
-	/** Events: `answer` with the id of its request, and `end`. */
-	readonly #events = new EventEmitter();
-	/** Reason why the connection ended. */
-	#end: string | undefined;
+	#onAnswer: (message: Readonly<Record<string, unknown>>) => void = () => {};
 	#lastId = 0;
 
 	constructor(options: BoardOptions) {
@@ -46,13 +38,7 @@ export class BringUpBoard {
 		const at = line.indexOf(`${answerMark}{`);
 		const message = at < 0 ? undefined : parsed(line.slice(at + answerMark.length));
 		if (!isRecord(message)) return this.#options.onLog(line);
-		this.#events.emit(`answer ${message.id}`, message);
-	}
-
-	/** Fails pending requests after the serial port was closed. */
-	end(reason: string): void {
-		this.#end = reason;
-		this.#events.emit("end");
+		this.#onAnswer(message);
 	}
 
 	/** Polls until the program responds, since requests before its start are lost. @throws Error */
@@ -61,8 +47,8 @@ export class BringUpBoard {
 			try {
 				await this.#send("about", {}, retryMs);
 				return;
-			} catch (error) {
-				if (this.#end !== undefined) throw error;
+			} catch {
+				// The program has not started yet.
 			}
 		}
 		throw new Error(silent);
@@ -78,26 +64,22 @@ export class BringUpBoard {
 		);
 	}
 
-	/** @throws Error with the failure of the device, after a timeout or the end of the serial port */
-	async #send(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
-		if (this.#end !== undefined) throw new Error(this.#end);
+	/** Sends one request at a time. @throws Error with the failure of the device, or after a timeout */
+	#send(request: RequestName, ask: object, limitMs: number): Promise<unknown> {
 		this.#lastId += 1;
 		const id = this.#lastId;
-		const over = new AbortController();
-		const stop = () => over.abort();
-		const timer = setTimeout(stop, limitMs);
-		this.#events.once("end", stop);
-		const answered = once(this.#events, `answer ${id}`, { signal: over.signal }).catch(() => {
+		return new Promise((resolve, reject) => {
 			const late = `No response to "${request}" within ${limitMs / 1000} s. Press the reset button and repeat the step`;
-			throw new Error(this.#end ?? late);
+			const timer = setTimeout(() => reject(new Error(late)), limitMs);
+			this.#onAnswer = (message) => {
+				// A late response to an earlier request.
+				if (message.id !== id) return;
+				clearTimeout(timer);
+				if (typeof message.error === "string") reject(new Error(message.error));
+				else resolve(message.answer);
+			};
+			this.#options.line.write(JSON.stringify({ id, request, ask }));
 		});
-		this.#options.line.write(JSON.stringify({ id, request, ask }));
-		const [{ error, answer }] = await answered.finally(() => {
-			clearTimeout(timer);
-			this.#events.off("end", stop);
-		});
-		if (typeof error === "string") throw new Error(error);
-		return answer;
 	}
 }
 

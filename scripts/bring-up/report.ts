@@ -1,5 +1,7 @@
 /** Report of a bring-up: a table, and the required changes of pins.ts. */
 
+import type { Model } from "../../device/protocol/models.js";
+import { boardOf } from "../boards/build.js";
 import type { Finding } from "./step.js";
 
 type Outcome = "passed" | "failed" | "skipped";
@@ -23,11 +25,11 @@ export function table(results: readonly StepResult[]): string {
 }
 
 /** @returns required changes with their files; empty without changes */
-export function changes(results: readonly StepResult[], host: string): string {
+export function changes(results: readonly StepResult[], model: Model): string {
 	const pins = results.flatMap(({ pins }) => Object.entries(pins ?? {}));
 	const others = results.flatMap(({ lines = [] }) => lines);
 	const own = pins.map(([name, value]) => `	${name}: ${literal(value)},`);
-	return [...(own.length > 0 ? [`hosts/${host}/pins.ts:`, ...own] : []), ...others].join("\n");
+	return [...(own.length > 0 ? [`hosts/${boardOf(model)}/pins.ts:`, ...own] : []), ...others].join("\n");
 }
 
 /** Formats a value for pins.ts, where objects are frozen to be stored in ROM. */

@@ -26,10 +26,10 @@ export const steps: readonly Step[] = [
 
 /** @param chosen names of steps; empty for all that the model has parts for @returns results, also of skipped steps */
 export async function runSteps(context: Context, chosen: readonly string[]): Promise<readonly StepResult[]> {
-	const { person, target } = context;
+	const { person, model } = context;
 	const own = steps.filter(
 		({ name, part }) =>
-			(part === undefined || boardModels[target.model].parts.includes(part)) &&
+			(part === undefined || boardModels[model].parts.includes(part)) &&
 			(chosen.length === 0 || chosen.includes(name)),
 	);
 	const results = own.map(({ name, title }): StepResult => ({ name, title, outcome: "skipped", notes: [] }));

@@ -1,9 +1,9 @@
 /** Inputs and results of bring-up steps. */
 
-import type { BoardPart } from "../../device/protocol/models.js";
+import type { Chip } from "../../device/protocol/messages.js";
+import type { BoardPart, Model } from "../../device/protocol/models.js";
 import type { BoardPins } from "../../hosts/esp32/pins.js";
 import type { BringUpBoard } from "./board.js";
-import type { Target } from "./targets.js";
 
 /** Interaction with the person at the terminal. */
 export interface Person {
@@ -36,7 +36,9 @@ export interface AllPins extends BoardPins {
 export interface Context {
 	readonly board: Pick<BringUpBoard, "request">;
 	readonly person: Person;
-	readonly target: Target;
+	readonly model: Model;
+	/** Chip that the firmware of the board requires. */
+	readonly chip: Chip;
 	/** Pins of pins.ts. */
 	readonly pins: AllPins;
 }

@@ -32,30 +32,22 @@ export interface Machine {
 	fetch(url: string): Promise<string | undefined>;
 }
 
-/** Found tool or resource. */
-export interface Found {
-	/** Description with version and location; for a program or port, its path. */
-	readonly what: string;
-}
-
-/** Problem with a tool, and its fix. */
-export interface ToolProblem {
-	/** Sentence. */
+/** Missing tool or resource. */
+export class ToolError extends Error {
 	readonly problem: string;
-	/** Command or sentence. */
 	readonly fix: string;
-	/** Whether the tool exists but is unsuitable. */
-	readonly isWrong?: boolean;
+
+	/** @param problem sentence @param fix command or sentence */
+	constructor(problem: string, fix: string) {
+		super(`${problem} Fix: ${fix}`);
+		this.name = new.target.name;
+		this.problem = problem;
+		this.fix = fix;
+	}
 }
 
-export function isProblem(found: Found | ToolProblem): found is ToolProblem {
-	return "problem" in found;
-}
-
-/** Formats a problem as an error or a warning. */
-export function describeProblem({ problem, fix }: ToolProblem): string {
-	return `${problem} Fix: ${fix}`;
-}
+/** Unsuitable tool or resource. */
+export class WrongToolError extends ToolError {}
 
 /** Returns the computer of this process. */
 export function thisMachine(environment: NodeJS.ProcessEnv = process.env): Machine {
@@ -87,13 +79,8 @@ export function thisMachine(environment: NodeJS.ProcessEnv = process.env): Machi
 	};
 }
 
-/** Finds a program on the PATH. */
-export function findProgram(machine: Machine, name: string): string | undefined {
-	return findPrograms(machine, name, foldersOnPath(machine))[0];
-}
-
-/** Finds all programs of a name in the folders. */
-export function findPrograms(machine: Machine, name: string, folders: readonly string[]): readonly string[] {
+/** Finds all programs of a name. @param folders default: the PATH */
+export function findPrograms(machine: Machine, name: string, folders = foldersOnPath(machine)) {
 	return folders.map((folder) => join(folder, name)).filter((file) => machine.isProgram(file));
 }
 
@@ -104,17 +91,16 @@ export function foldersOnPath({ environment: { PATH = "" } }: Machine): readonly
 /**
  * Checks a path for characters that make and CMake treat as separators, patterns or variables.
  *
- * @param what subject, such as "The project" @returns undefined for a valid path
+ * @param what subject, such as "The project" @throws {ToolError}
  */
-export function findPathProblem(what: string, folder: string): ToolProblem | undefined {
+export function requireBuildPath(what: string, folder: string): void {
 	const characters = new Set(folder.match(/[^\p{L}\p{M}\p{N}/_.,+@~-]/gu));
-	if (characters.size === 0) return undefined;
+	if (characters.size === 0) return;
 	const listed = [...characters].map((character) => JSON.stringify(character)).join(", ");
-	return {
-		isWrong: true,
-		problem: `${what} is in ${folder}; the Moddable SDK and ESP-IDF cannot build with ${listed} in a path.`,
-		fix: 'move it to a folder whose path contains only letters, digits, ".", "_" and "-".',
-	};
+	throw new WrongToolError(
+		`${what} is in ${folder}; the Moddable SDK and ESP-IDF cannot build with ${listed} in a path.`,
+		'move it to a folder whose path contains only letters, digits, ".", "_" and "-".',
+	);
 }
 
 /** Quotes a path for a shell if needed. */

@@ -2,7 +2,7 @@
 
 import { messageOf } from "../../device/message-of.js";
 import type { UsageError } from "./command.js";
-import { describeProblem, type Found, isProblem, type ToolProblem } from "./machine.js";
+import { ToolError } from "./machine.js";
 
 export class Problems {
 	readonly #sentences: string[] = [];
@@ -21,16 +21,10 @@ export class Problems {
 		try {
 			return action();
 		} catch (error) {
-			this.add(messageOf(error).replace(/\.?$/, "."));
+			// A fix may be a command, which a period would change.
+			this.add(error instanceof ToolError ? error.message : messageOf(error).replace(/\.?$/, "."));
 			return undefined;
 		}
-	}
-
-	/** Adds a missing or unsuitable tool as a problem. @returns the tool; undefined for a problem */
-	need<T extends Found>(found: T | ToolProblem): T | undefined {
-		if (!isProblem(found)) return found;
-		this.add(describeProblem(found));
-		return undefined;
 	}
 
 	/** Creates an error with one line per problem. */

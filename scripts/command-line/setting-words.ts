@@ -13,8 +13,7 @@ interface KnownWords<Name extends string = string> {
 	readonly flags: readonly string[];
 }
 
-/** @param words words after the first one @param problems collects a message for each unknown word */
-export function parseSettingWords<Name extends string>(
+function parseSettingWords<Name extends string>(
 	words: readonly string[],
 	{ names, flags }: KnownWords<Name>,
 	problems: Problems,

@@ -2,14 +2,7 @@
 
 import { join } from "node:path";
 import { findIdf, findPort, findPorts } from "../boards/tools.js";
-import {
-	type Found,
-	findProgram,
-	isProblem,
-	type Machine,
-	quoted,
-	type ToolProblem,
-} from "../command-line/machine.js";
+import { findPrograms, type Machine, quoted, ToolError, WrongToolError } from "../command-line/machine.js";
 import { findProject, findSdk, findSimulator, findTypeScript } from "../moddable/sdk.js";
 import { activateIdf } from "../moddable/versions.js";
 import { findQemu } from "../qemu/tools.js";
@@ -18,15 +11,14 @@ import { findWindow } from "../simulator/app.js";
 export const purposes = ["demo", "simulator", "board"] as const;
 export type Purpose = (typeof purposes)[number];
 
-type Finding = Found | ToolProblem;
-
 interface Check {
 	readonly name: string;
 	/** Empty for tools that only tests use. */
 	readonly purposes: readonly Purpose[];
 	/** Whether the purpose works without it. Default: false. */
 	readonly isOptional?: boolean;
-	run(machine: Machine): Finding | Promise<Finding>;
+	/** @returns version and location @throws {ToolError} */
+	run(machine: Machine): string | Promise<string>;
 }
 
 const oldestNode = 20;
@@ -41,7 +33,7 @@ export const checks: readonly Check[] = [
 	{ name: "port", purposes: ["demo"], run: checkPort },
 	{ name: "gateway", purposes: ["simulator", "board"], isOptional: true, run: checkGateway },
 	{ name: "project", purposes: ["simulator", "board"], run: findProject },
-	{ name: "Moddable SDK", purposes: ["simulator", "board"], run: (machine) => findSdk(machine) },
+	{ name: "Moddable SDK", purposes: ["simulator", "board"], run: checkSdk },
 	{ name: "its simulator", purposes: ["simulator"], run: checkSimulator },
 	{ name: "window", purposes: ["simulator"], run: findWindow },
 	{ name: "ALSA", purposes: ["simulator"], run: checkSoundHeaders },
@@ -54,26 +46,26 @@ export const checks: readonly Check[] = [
 	{ name: "QEMU", purposes: [], isOptional: true, run: findQemu },
 ];
 
-function checkNode({ nodeVersion }: Machine): Finding {
+function checkNode({ nodeVersion }: Machine): string {
 	const major = Number.parseInt(nodeVersion, 10);
-	if (major >= oldestMaintainedNode) return { what: nodeVersion };
-	if (major >= oldestNode) return { what: `${nodeVersion}, which is no longer maintained; use 22 or 24` };
-	return {
-		isWrong: true,
-		problem: `Node ${nodeVersion} is too old; version ${oldestNode} or later is required.`,
-		fix: "install Node 22 or 24 from https://nodejs.org.",
-	};
+	if (major >= oldestMaintainedNode) return nodeVersion;
+	if (major >= oldestNode) return `${nodeVersion}, which is no longer maintained; use 22 or 24`;
+	throw new WrongToolError(
+		`Node ${nodeVersion} is too old; version ${oldestNode} or later is required.`,
+		"install Node 22 or 24 from https://nodejs.org.",
+	);
 }
 
-function program(name: string, fix: (machine: Machine) => string): (machine: Machine) => Finding {
+function program(name: string, fix: (machine: Machine) => string): (machine: Machine) => string {
 	return (machine) => {
-		const file = findProgram(machine, name);
-		return file ? { what: file } : { problem: `${name} is not on the PATH.`, fix: fix(machine) };
+		const [file] = findPrograms(machine, name);
+		if (file) return file;
+		throw new ToolError(`${name} is not on the PATH.`, fix(machine));
 	};
 }
 
 /** Finds and runs the program, since the cc of macOS may only prompt to install the tools. */
-function systemProgram(name: string): (machine: Machine) => Finding {
+function systemProgram(name: string): (machine: Machine) => string {
 	const find = program(name, ({ platform }) => {
 		if (platform === "darwin") return "xcode-select --install";
 		if (platform === "win32")
@@ -81,18 +73,15 @@ function systemProgram(name: string): (machine: Machine) => Finding {
 		return "sudo apt-get install build-essential, or the equivalent of your system.";
 	});
 	return (machine) => {
-		const found = find(machine);
-		if (isProblem(found)) return found;
-		const { what: file } = found;
+		const file = find(machine);
 		const [version = ""] = (machine.run(file, ["--version"]) ?? "").split(/\r?\n/);
-		if (version !== "") return { what: `${version}, ${file}` };
-		const fix = `check the output of: ${quoted(file)} --version`;
-		return { isWrong: true, problem: `${file} does not start.`, fix };
+		if (version !== "") return `${version}, ${file}`;
+		throw new WrongToolError(`${file} does not start.`, `check the output of: ${quoted(file)} --version`);
 	};
 }
 
 /** Build tool that the installer of ESP-IDF does not include. */
-function builder(name: string, debianName: string): (machine: Machine) => Finding {
+function builder(name: string, debianName: string): (machine: Machine) => string {
 	return program(name, ({ platform }) =>
 		platform === "darwin"
 			? `brew install ${name}`
@@ -107,38 +96,50 @@ async function isGatewayAt(machine: Machine): Promise<boolean> {
 	return (await machine.fetch(`http://127.0.0.1:${portOf(machine)}/healthz`)) === '{"status":"ok"}';
 }
 
-async function checkPort(machine: Machine): Promise<Finding> {
+async function checkPort(machine: Machine): Promise<string> {
 	const port = portOf(machine);
-	if (!(await machine.isListening(port))) return { what: `${port} is free` };
+	if (!(await machine.isListening(port))) return `${port} is free`;
 	if (await isGatewayAt(machine))
-		return { what: `${port} is used by a gateway; start a second one with PORT=${port + 1}` };
-	return {
-		isWrong: true,
-		problem: `Another program listens on port ${port}.`,
-		fix: `stop it, or use another port: PORT=${port + 1} npm run demo`,
-	};
+		return `${port} is used by a gateway; start a second one with PORT=${port + 1}`;
+	throw new WrongToolError(
+		`Another program listens on port ${port}.`,
+		`stop it, or use another port: PORT=${port + 1} npm run demo`,
+	);
 }
 
-async function checkGateway(machine: Machine): Promise<Finding> {
+async function checkGateway(machine: Machine): Promise<string> {
 	const port = portOf(machine);
-	if (await isGatewayAt(machine)) return { what: `running at http://127.0.0.1:${port}` };
-	return { problem: `No gateway at http://127.0.0.1:${port}.`, fix: "HOST=0.0.0.0 npm start" };
+	if (await isGatewayAt(machine)) return `running at http://127.0.0.1:${port}`;
+	throw new ToolError(`No gateway at http://127.0.0.1:${port}.`, "HOST=0.0.0.0 npm start");
 }
 
-function checkSimulator(machine: Machine): Finding {
-	const sdk = findSdk(machine, { isAnyVersion: true });
-	if (isProblem(sdk)) return { problem: "Part of the Moddable SDK.", fix: "fix the Moddable SDK first." };
-	return findSimulator(sdk, machine);
+function checkSdk(machine: Machine): string {
+	const { version, folder } = findSdk(machine);
+	return `${version}, ${folder}`;
 }
 
-function checkSoundHeaders({ platform, exists }: Machine): Finding {
+function checkSimulator(machine: Machine): string {
+	return findSimulator(
+		requireFirst("the Moddable SDK", () => findSdk(machine, { isAnyVersion: true })),
+		machine,
+	);
+}
+
+function checkSoundHeaders({ platform, exists }: Machine): string {
 	const header = "/usr/include/alsa/asoundlib.h";
-	if (platform !== "linux") return { what: "not needed on this system" };
-	if (exists(header)) return { what: header };
-	return { problem: "ALSA headers not found.", fix: "sudo apt-get install libasound2-dev" };
+	if (platform !== "linux") return "not needed on this system";
+	if (exists(header)) return header;
+	throw new ToolError("ALSA headers not found.", "sudo apt-get install libasound2-dev");
 }
 
-const withoutIdf: ToolProblem = { problem: "Part of ESP-IDF.", fix: "fix ESP-IDF first." };
+/** Finds the tool of which the checked one is a part. @throws {ToolError} that refers to its own check */
+function requireFirst<T>(name: string, find: () => T): T {
+	try {
+		return find();
+	} catch {
+		throw new ToolError(`Part of ${name}.`, `fix ${name} first.`);
+	}
+}
 
 /** Instructions to activate ESP-IDF. */
 function notActive({ environment: { IDF_PATH } }: Machine): string {
@@ -146,31 +147,28 @@ function notActive({ environment: { IDF_PATH } }: Machine): string {
 }
 
 /** Python environment of ESP-IDF, set by its activation script. */
-function checkPython(machine: Machine): Finding {
-	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
+function checkPython(machine: Machine): string {
+	requireFirst("ESP-IDF", () => findIdf(machine, { isAnyVersion: true }));
 	const { IDF_PYTHON_ENV_PATH: folder } = machine.environment;
 	if (!folder)
-		return {
-			problem: "IDF_PYTHON_ENV_PATH is not set: the Python of ESP-IDF is not active.",
-			fix: notActive(machine),
-		};
+		throw new ToolError(
+			"IDF_PYTHON_ENV_PATH is not set: the Python of ESP-IDF is not active.",
+			notActive(machine),
+		);
 	const python = join(folder, "bin", "python");
-	if (machine.isProgram(python)) return { what: python };
-	return {
-		isWrong: true,
-		problem: `No Python in IDF_PYTHON_ENV_PATH (${folder}).`,
-		fix: `reinstall it: ${quoted(`${machine.environment.IDF_PATH}/install.sh`)} esp32,esp32s3`,
-	};
+	if (machine.isProgram(python)) return python;
+	throw new WrongToolError(
+		`No Python in IDF_PYTHON_ENV_PATH (${folder}).`,
+		`reinstall it: ${quoted(`${machine.environment.IDF_PATH}/install.sh`)} esp32,esp32s3`,
+	);
 }
 
-function checkXtensa(machine: Machine): Finding {
-	if (isProblem(findIdf(machine, { isAnyVersion: true }))) return withoutIdf;
+function checkXtensa(machine: Machine): string {
+	requireFirst("ESP-IDF", () => findIdf(machine, { isAnyVersion: true }));
 	return program("xtensa-esp32s3-elf-gcc", notActive)(machine);
 }
 
-function checkSerialPort(machine: Machine): Finding {
+function checkSerialPort(machine: Machine): string {
 	const ports = findPorts(machine);
-	const wrong = ports.map((port) => findPort(machine, port)).find(isProblem);
-	const found = wrong ?? findPort(machine, ports[0]);
-	return isProblem(found) ? found : { what: ports.join(", ") };
+	return ports.length === 0 ? findPort(machine) : ports.map((port) => findPort(machine, port)).join(", ");
 }

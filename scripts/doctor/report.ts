@@ -1,6 +1,6 @@
 /** Report of `npm run doctor`. */
 
-import { isProblem, type Machine } from "../command-line/machine.js";
+import { type Machine, ToolError, WrongToolError } from "../command-line/machine.js";
 import { checks, type Purpose, purposes } from "./checks.js";
 
 export interface Report {
@@ -16,16 +16,16 @@ export async function runChecks(machine: Machine, requested?: Purpose): Promise<
 	const lines: string[] = [];
 	const incomplete = new Set<Purpose>();
 	for (const check of selected) {
-		const finding = await check.run(machine);
 		const name = check.name.padEnd(width);
-		if (!isProblem(finding)) {
-			lines.push(`✔ ${name}  ${finding.what}`);
-			continue;
+		try {
+			lines.push(`✔ ${name}  ${await check.run(machine)}`);
+		} catch (error) {
+			if (!(error instanceof ToolError)) throw error;
+			const mark = check.isOptional ? "–" : "✘";
+			const state = check.isOptional ? "" : error instanceof WrongToolError ? "wrong: " : "missing: ";
+			lines.push(`${mark} ${name}  ${state}${error.problem}`, `${" ".repeat(width + 4)}→ ${error.fix}`);
+			if (!check.isOptional) for (const purpose of check.purposes) incomplete.add(purpose);
 		}
-		const mark = check.isOptional ? "–" : "✘";
-		const state = check.isOptional ? "" : finding.isWrong ? "wrong: " : "missing: ";
-		lines.push(`${mark} ${name}  ${state}${finding.problem}`, `${" ".repeat(width + 4)}→ ${finding.fix}`);
-		if (!check.isOptional) for (const purpose of check.purposes) incomplete.add(purpose);
 	}
 	const shown = requested === undefined ? purposes : [requested];
 	lines.push(

@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { sdkFolder } from "../../hosts/virtual/node/xs.js";
 import { exitCodeOf } from "../command-line/child.js";
-import { type Found, findPathProblem, type Machine, type ToolProblem } from "../command-line/machine.js";
+import { type Machine, requireBuildPath, ToolError, WrongToolError } from "../command-line/machine.js";
 import { projectFolder } from "../command-line/project.js";
 import { installSdk, sdkVersion } from "./versions.js";
 
@@ -15,6 +15,7 @@ const desktops: Partial<Record<NodeJS.Platform, Desktop>> = { linux: "lin", darw
 
 export interface ModdableSdk {
 	readonly folder: string;
+	readonly version: string;
 	readonly desktop: Desktop;
 	/** Folder of its programs. */
 	readonly tools: string;
@@ -30,58 +31,54 @@ export interface FindOptions {
 	readonly isAnyVersion?: boolean;
 }
 
-/** Checks the project path, which the SDK's makefiles contain. */
-export function findProject(machine: Machine): Found | ToolProblem {
-	return findPathProblem("This project", machine.project) ?? { what: machine.project };
+/** Checks the project path, which the SDK's makefiles contain. @returns the path @throws {ToolError} */
+export function findProject({ project }: Machine): string {
+	requireBuildPath("This project", project);
+	return project;
 }
 
-/** Finds the SDK in MODDABLE, or in the default folder of xs-dev. */
-export function findSdk(
-	machine: Machine,
-	{ isAnyVersion = false }: FindOptions = {},
-): (ModdableSdk & Found) | ToolProblem {
+/** Finds the SDK in MODDABLE, or in the default folder of xs-dev. @throws {ToolError} */
+export function findSdk(machine: Machine, { isAnyVersion = false }: FindOptions = {}): ModdableSdk {
 	const { MODDABLE: configured } = machine.environment;
 	const desktop = desktops[machine.platform];
 	if (!desktop)
-		return {
-			problem: `Builds with the Moddable SDK are not supported on ${machine.platform}.`,
-			fix: "use Linux or macOS; on Windows, WSL (https://learn.microsoft.com/windows/wsl).",
-		};
+		throw new ToolError(
+			`Builds with the Moddable SDK are not supported on ${machine.platform}.`,
+			"use Linux or macOS; on Windows, WSL (https://learn.microsoft.com/windows/wsl).",
+		);
 	const folder = sdkFolder(machine.environment, machine.home, machine.platform);
 	if (!machine.exists(join(folder, "tools", "mcconfig.js")))
-		return {
-			problem: configured
+		throw new ToolError(
+			configured
 				? `MODDABLE is ${configured}, which contains no Moddable SDK.`
 				: `No Moddable SDK in ${folder}, and MODDABLE is not set.`,
-			fix: `${configured ? "set MODDABLE to the folder of the SDK, or unset it and run: " : ""}${installSdk}`,
-		};
-	const ofSdk = findPathProblem("The Moddable SDK", folder);
-	if (ofSdk) return ofSdk;
+			`${configured ? "set MODDABLE to the folder of the SDK, or unset it and run: " : ""}${installSdk}`,
+		);
+	requireBuildPath("The Moddable SDK", folder);
 	const version = machine.read(join(folder, "tools", "VERSION"))?.trim() || "of an unknown version";
 	if (version !== sdkVersion && !isAnyVersion)
-		return {
-			isWrong: true,
-			problem: `The Moddable SDK in ${folder} is ${version}; this project requires ${sdkVersion}.`,
+		throw new WrongToolError(
+			`The Moddable SDK in ${folder} is ${version}; this project requires ${sdkVersion}.`,
 			// xs-dev does not change an existing folder.
-			fix: `mv ${folder} ${folder}-previous && ${installSdk}`,
-		};
+			`mv ${folder} ${folder}-previous && ${installSdk}`,
+		);
 	const tools = join(folder, "build", "bin", desktop, "release");
 	if (!machine.isProgram(join(tools, "mcconfig")))
-		return {
-			isWrong: true,
-			problem: `Tools of the Moddable SDK in ${folder} not built.`,
-			fix: makeTools({ folder, desktop, tools }),
-		};
+		throw new WrongToolError(
+			`Tools of the Moddable SDK in ${folder} not built.`,
+			makeTools({ folder, desktop, tools }),
+		);
 	const path = [join(machine.project, "node_modules", ".bin"), tools, machine.environment.PATH ?? ""];
 	const { DEVICE_TOKEN: _device, MONITOR_TOKEN: _monitor, ...others } = machine.environment;
 	const environment = { ...others, MODDABLE: folder, PATH: path.join(delimiter) };
-	return { folder, desktop, tools, environment, what: `${version}, ${folder}` };
+	return { folder, version, desktop, tools, environment };
 }
 
-/** @returns path of the simulator */
-export function findSimulator(sdk: ModdableSdk, machine: Machine): Found | ToolProblem {
+/** @returns path of the simulator @throws {ToolError} */
+export function findSimulator(sdk: ModdableSdk, machine: Machine): string {
 	const app = join(sdk.tools, sdk.desktop === "mac" ? "mcsim.app" : "mcsim");
-	return machine.exists(app) ? { what: app } : { problem: `${app} not found.`, fix: makeTools(sdk) };
+	if (machine.exists(app)) return app;
+	throw new ToolError(`${app} not found.`, makeTools(sdk));
 }
 
 /** @returns command that builds the programs of the SDK */
@@ -89,12 +86,12 @@ function makeTools({ folder, desktop, tools }: Pick<ModdableSdk, "folder" | "des
 	return `cd ${folder}/build/makefiles/${desktop} && MODDABLE=${folder} PATH="${tools}:$PATH" make release`;
 }
 
-/** Checks the compiler of the project, which mcconfig uses. */
-export function findTypeScript(machine: Machine): Found | ToolProblem {
+/** Checks the compiler of the project, which mcconfig uses. @throws {ToolError} */
+export function findTypeScript(machine: Machine): string {
 	const file = join(machine.project, "node_modules", "typescript", "package.json");
 	const version = /"version":\s*"([^"]+)"/.exec(machine.read(file) ?? "")?.[1];
-	if (version !== undefined) return { what: `TypeScript ${version}` };
-	return { problem: "Packages not installed.", fix: "npm ci" };
+	if (version !== undefined) return `TypeScript ${version}`;
+	throw new ToolError("Packages not installed.", "npm ci");
 }
 
 export interface BuildOptions {

@@ -23,7 +23,7 @@ export async function setUp(words: readonly string[]): Promise<EmulatedDevice | 
 	const { model, mode } = request;
 	const problems = new Problems();
 	const sdk = mode === "keep" ? undefined : needBoardTools(problems, request);
-	const found = mode === "build" ? undefined : problems.need(findQemu(thisMachine()));
+	const qemu = mode === "build" ? undefined : problems.attempt(() => findQemu(thisMachine()));
 	if (problems.areFound) throw problems.asError();
 	const host = qemuBoardOf(model);
 	const bins = binFolder(outputFolder, host);
@@ -36,14 +36,14 @@ export async function setUp(words: readonly string[]): Promise<EmulatedDevice | 
 		console.log(`Building firmware ${version} for QEMU. The first build takes several minutes.`);
 		await buildBoard({ sdk, model, host, version, releaseKeys: builtInReleaseKeys(), outputFolder });
 	}
-	if (!found) {
+	if (!qemu) {
 		console.log(`Image: ${join(bins, "xs_esp32.bin")}`);
 		return undefined;
 	}
 	mkdirSync(folder, { recursive: true });
 	const { settings } = request;
 	if (settings) writeFileSync(flashFile, makeFlashImage(bins, settingsPartition(settings)), { mode: 0o600 });
-	return new EmulatedDevice(model, { qemu: found.what, folder });
+	return new EmulatedDevice(model, { qemu, folder });
 }
 
 /** Board in QEMU, which keeps its flash across power cuts. */

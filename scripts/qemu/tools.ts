@@ -4,26 +4,20 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Duplex } from "node:stream";
-import {
-	type Found,
-	findPrograms,
-	foldersOnPath,
-	type Machine,
-	type ToolProblem,
-} from "../command-line/machine.js";
+import { findPrograms, type Machine, ToolError, WrongToolError } from "../command-line/machine.js";
 
 const chip = "esp32s3";
 const boardModel = "esp32s3.board";
 const install = "build it as in hosts/qemu/model/README.md, and add its folder to the PATH.";
 
-/** Finds a QEMU with the model of the boards on the PATH. */
-export function findQemu(machine: Machine): Found | ToolProblem {
-	const programs = findPrograms(machine, "qemu-system-xtensa", foldersOnPath(machine));
+/** Finds a QEMU with the model of the boards on the PATH. @throws {ToolError} */
+export function findQemu(machine: Machine): string {
+	const programs = findPrograms(machine, "qemu-system-xtensa");
 	const qemu = programs.find((file) => machine.run(file, ["-device", `${boardModel},help`]) !== undefined);
-	if (qemu) return { what: qemu };
+	if (qemu) return qemu;
 	const [other] = programs;
-	if (!other) return { problem: "QEMU for the ESP32-S3 not found.", fix: install };
-	return { isWrong: true, problem: `${other} lacks the model of the boards, ${boardModel}.`, fix: install };
+	if (!other) throw new ToolError("QEMU for the ESP32-S3 not found.", install);
+	throw new WrongToolError(`${other} lacks the model of the boards, ${boardModel}.`, install);
 }
 
 export interface QemuOptions {

@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isRecord, type Model } from "../../device/protocol/schema.js";
 import type { DeviceSettings } from "../command-line/device-settings.js";
-import type { Found, Machine, ToolProblem } from "../command-line/machine.js";
+import { type Machine, ToolError } from "../command-line/machine.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { type BuildOptions, build, type Desktop, type ModdableSdk } from "../moddable/sdk.js";
 
@@ -52,15 +52,15 @@ export interface SimulatorOptions {
 	readonly onTrace: (line: string) => void;
 }
 
-/** Finds the display for the window. */
-export function findWindow({ platform, environment }: Machine): Found | ToolProblem {
-	if (platform !== "linux") return { what: "system display" };
-	const what = environment.DISPLAY || environment.WAYLAND_DISPLAY;
-	if (what) return { what };
-	return {
-		problem: "No display for the simulator window: DISPLAY is not set.",
-		fix: "run it in a desktop session, or with xvfb-run.",
-	};
+/** Finds the display for the window. @throws {ToolError} */
+export function findWindow({ platform, environment }: Machine): string {
+	if (platform !== "linux") return "system display";
+	const display = environment.DISPLAY || environment.WAYLAND_DISPLAY;
+	if (display) return display;
+	throw new ToolError(
+		"No display for the simulator window: DISPLAY is not set.",
+		"run it in a desktop session, or with xvfb-run.",
+	);
 }
 
 /** Starts mcsim with the panels and the app. The caller ends the process. */

@@ -4,7 +4,13 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { findIdf } from "../../scripts/boards/tools.js";
-import { findPathProblem, isProblem, type Machine, thisMachine } from "../../scripts/command-line/machine.js";
+import {
+	type Machine,
+	requireBuildPath,
+	ToolError,
+	thisMachine,
+	WrongToolError,
+} from "../../scripts/command-line/machine.js";
 import { runChecks } from "../../scripts/doctor/report.js";
 import { type FindOptions, findSdk } from "../../scripts/moddable/sdk.js";
 import {
@@ -144,10 +150,10 @@ describe("npm run doctor", () => {
 
 	test("accepts paths of other scripts", () => {
 		for (const folder of ["/home/Jürgen/проекты/gw_2.0-beta+1", "/Users/Ju\u0308rgen/ゲートウェイ"])
-			assert.equal(findPathProblem("It", folder), undefined, folder);
+			requireBuildPath("It", folder);
 		for (const character of ` '"&()$:%#;|<>*?[]{}!=^\\\``)
-			assert.match(
-				findPathProblem("It", `/home/a${character}b`)?.problem ?? "",
+			assert.throws(
+				() => requireBuildPath("It", `/home/a${character}b`),
 				/cannot build with ".{1,2}" in a path/,
 			);
 	});
@@ -193,65 +199,57 @@ describe("npm run doctor", () => {
 });
 
 describe("Moddable SDK", () => {
-	/** Finds tools without the environment. */
-	const find = (machine: Machine, options: FindOptions = {}) => {
-		const found = findSdk(machine, options);
-		if (isProblem(found)) return found;
-		const { environment: _, ...rest } = found;
-		return rest;
-	};
-	const found = (machine: Machine) => JSON.stringify(find(machine));
+	const find = (files: Record<string, string>, options: FindOptions = {}) =>
+		findSdk(fakeMachine({ files }), options);
 
 	test("of another version is reported with both versions, and moved away first, because xs-dev keeps an existing one", () => {
-		assert.deepEqual(find(fakeMachine({ files: sdkFiles(sdk, "10.0.2") })), {
-			isWrong: true,
-			problem: `The Moddable SDK in ${sdk} is 10.0.2; this project requires 8.2.3.`,
-			fix: `mv ${sdk} ${sdk}-previous && npx xs-dev@0.30.3 setup --target-branch 8.2.3`,
-		});
-		const machine = fakeMachine({ files: sdkFiles(sdk, "10.0.2") });
-		assert.deepEqual(find(machine, { isAnyVersion: true }), {
-			folder: sdk,
-			desktop: "lin",
-			tools: `${sdk}/build/bin/lin/release`,
-			what: `10.0.2, ${sdk}`,
-		});
+		const files = sdkFiles(sdk, "10.0.2");
+		assert.throws(
+			() => find(files),
+			new WrongToolError(
+				`The Moddable SDK in ${sdk} is 10.0.2; this project requires 8.2.3.`,
+				`mv ${sdk} ${sdk}-previous && npx xs-dev@0.30.3 setup --target-branch 8.2.3`,
+			),
+		);
+		const { environment: _, ...found } = find(files, { isAnyVersion: true });
+		const tools = `${sdk}/build/bin/lin/release`;
+		assert.deepEqual(found, { folder: sdk, version: "10.0.2", desktop: "lin", tools });
 	});
 
 	test("from an incomplete build is built by a command that can be pasted", () => {
 		const { [`${sdk}/build/bin/lin/release/mcconfig`]: _, ...files } = sdkFiles(sdk);
-		assert.match(
-			found(fakeMachine({ files })),
+		assert.throws(
+			() => find(files),
 			/not built.*cd \/home\/ann\/.local\/share\/moddable\/build\/makefiles\/lin && MODDABLE=/,
 		);
 	});
 
 	test("without a version in its files is not accepted", () => {
-		assert.match(
-			found(fakeMachine({ files: { [`${sdk}/tools/mcconfig.js`]: "" } })),
-			/of an unknown version/,
-		);
+		assert.throws(() => find({ [`${sdk}/tools/mcconfig.js`]: "" }), /of an unknown version/);
 	});
 });
 
 describe("ESP-IDF", () => {
-	const found = (files: Record<string, string>, PATH = `${idf}/tools`) =>
+	const find = (files: Record<string, string>, PATH = `${idf}/tools`) =>
 		findIdf(fakeMachine({ files, environment: { IDF_PATH: idf, PATH } }));
 
 	test("of the same series is accepted, and another one is identified by its own files", () => {
 		for (const version of ["6.0.0", "6.0.1", idfVersion])
-			assert.deepEqual(found(idfFiles(idf, version)), { what: `v${version}, ${idf}` });
+			assert.equal(find(idfFiles(idf, version)), `v${version}, ${idf}`);
 		for (const version of ["5.1.2", "6.1.0", "5.5.60"])
-			assert.deepEqual(found(idfFiles(idf, version)), {
-				isWrong: true,
-				problem: `ESP-IDF in ${idf} is v${version}; this project requires v6.0.`,
-				fix: `${installIdf}, then in each terminal: ${activateIdf}`,
-			});
+			assert.throws(
+				() => find(idfFiles(idf, version)),
+				new WrongToolError(
+					`ESP-IDF in ${idf} is v${version}; this project requires v6.0.`,
+					`${installIdf}, then in each terminal: ${activateIdf}`,
+				),
+			);
 	});
 
 	test("that is incompletely cloned or not active in this terminal is not accepted", () => {
-		assert.match(JSON.stringify(found({ [`${idf}/tools/idf.py`]: "" })), /is incomplete/);
-		assert.match(JSON.stringify(found({})), /No ESP-IDF in/);
-		assert.match(JSON.stringify(found(idfFiles(idf), "/usr/bin")), /idf\.py is not on the PATH.*export\.sh/);
+		assert.throws(() => find({ [`${idf}/tools/idf.py`]: "" }), /is incomplete/);
+		assert.throws(() => find({}), /No ESP-IDF in/);
+		assert.throws(() => find(idfFiles(idf), "/usr/bin"), /idf\.py is not on the PATH.*export\.sh/);
 	});
 
 	test("that is installed is activated in this terminal instead of installed again", () => {
@@ -263,12 +261,12 @@ describe("ESP-IDF", () => {
 			],
 		] as const) {
 			const files = { [file]: "" };
-			assert.deepEqual(findIdf(fakeMachine({ files })), {
-				problem: "IDF_PATH is not set: ESP-IDF is not active in this terminal.",
-				fix,
-			});
-			assert.match(
-				JSON.stringify(found({ ...files, ...idfFiles(idf, "5.1.2") })),
+			assert.throws(
+				() => findIdf(fakeMachine({ files })),
+				new ToolError("IDF_PATH is not set: ESP-IDF is not active in this terminal.", fix),
+			);
+			assert.throws(
+				() => find({ ...files, ...idfFiles(idf, "5.1.2") }),
 				/is v5\.1\.2.*in a new terminal: \. ~/,
 			);
 		}
@@ -276,11 +274,13 @@ describe("ESP-IDF", () => {
 
 	test("of Espressif's installer, whose idf.py is a shell function, is added to the PATH", () => {
 		const environment = { IDF_PATH: idf, IDF_PYTHON_ENV_PATH: python, PATH: "/usr/bin" };
-		assert.deepEqual(findIdf(fakeMachine({ files: idfFiles(idf), environment })), {
-			isWrong: true,
-			problem: "idf.py is not on the PATH.",
-			fix: 'in this terminal: export PATH="$IDF_PATH/tools:$PATH"',
-		});
+		assert.throws(
+			() => findIdf(fakeMachine({ files: idfFiles(idf), environment })),
+			new WrongToolError(
+				"idf.py is not on the PATH.",
+				'in this terminal: export PATH="$IDF_PATH/tools:$PATH"',
+			),
+		);
 	});
 });
 
@@ -297,8 +297,14 @@ test("flash, qemu, simulator and release reject SDK 10.0.2 and ESP-IDF 5.1.2 wit
 	const PATH = `${join(IDF_PATH, "tools")}:${process.env.PATH}`;
 	const environment = { MODDABLE, IDF_PATH, PATH, DISPLAY: "", DEVICE_TOKEN: "device-token-of-the-tests" };
 	const machine = thisMachine({ ...process.env, ...environment });
-	const sentenceOf = (found: object) => ("problem" in found ? String(found.problem) : "none");
-	const [ofSdk, ofIdf] = [sentenceOf(findSdk(machine)), sentenceOf(findIdf(machine))];
+	const problemOf = (find: (machine: Machine) => unknown) => {
+		try {
+			return find(machine);
+		} catch (error) {
+			return error instanceof ToolError ? error.problem : error;
+		}
+	};
+	const [ofSdk, ofIdf] = [String(problemOf(findSdk)), String(problemOf(findIdf))];
 	assert.match(ofSdk, /is 10\.0\.2; this project requires/);
 	assert.match(ofIdf, /is v5\.1\.2; this project requires/);
 	const gateway = "gateway=ws://10.0.0.9:8080/device";

@@ -1,11 +1,10 @@
 /** Optional programs and SDKs of tests. All tests find them here, so that OPTIONAL_PROGRAMS=none hides all of them. */
 
+import { messageOf } from "../../device/message-of.js";
 import { findIdf } from "../../scripts/boards/tools.js";
 import {
-	describeProblem,
 	findPrograms,
 	foldersOnPath,
-	isProblem,
 	type Machine,
 	thisMachine,
 } from "../../scripts/command-line/machine.js";
@@ -82,30 +81,36 @@ export function whyMissing(...names: readonly ProgramName[]): string | false {
 	return `${name} is not installed: apt-get install ${programs[name].package}, or set ${variableOf(name)} to its path`;
 }
 
-type Sdk = { readonly sdk: ModdableSdk; readonly reason?: never };
-type Missing = { readonly sdk?: never; readonly reason: string };
+/** Result of a function, or the reason why it failed, to skip tests. */
+type Tools<T> =
+	| (T & { readonly reason?: never })
+	| ({ readonly [N in keyof T]?: never } & { reason: string });
+
+function orReason<T extends object>(find: () => T): Tools<T> {
+	try {
+		return find();
+	} catch (error) {
+		return { reason: messageOf(error) };
+	}
+}
+
+function findTools(): { readonly sdk: ModdableSdk } {
+	findProject(testMachine);
+	return { sdk: findSdk(testMachine) };
+}
+
+function findBoardTools(): { readonly sdk: ModdableSdk } {
+	const tools = findTools();
+	findIdf(testMachine);
+	return tools;
+}
 
 /** Moddable SDK, or the reason to skip tests that need it. */
-export function sdkOrReason(): Sdk | Missing {
-	const project = findProject(testMachine);
-	const found = isProblem(project) ? project : findSdk(testMachine);
-	return isProblem(found) ? { reason: describeProblem(found) } : { sdk: found };
-}
-
+export const sdkOrReason = () => orReason(findTools);
 /** Tools to build the boards' firmware, or the reason to skip tests that need them. */
-export function boardToolsOrReason(): Sdk | Missing {
-	const found = sdkOrReason();
-	const idf = findIdf(testMachine);
-	return found.sdk && isProblem(idf) ? { reason: describeProblem(idf) } : found;
-}
-
+export const boardToolsOrReason = () => orReason(findBoardTools);
 /** These tools and QEMU to run the firmware, or the reason to skip tests that need them. */
-export function qemuOrReason(): (Sdk & { readonly qemu: string }) | (Missing & { readonly qemu?: never }) {
-	const found = boardToolsOrReason();
-	if (!found.sdk) return found;
-	const qemu = findQemu(testMachine);
-	return isProblem(qemu) ? { reason: describeProblem(qemu) } : { ...found, qemu: qemu.what };
-}
+export const qemuOrReason = () => orReason(() => ({ ...findBoardTools(), qemu: findQemu(testMachine) }));
 
 function variableOf(name: ProgramName): string {
 	return name.toUpperCase().replace(/\W/g, "_");

@@ -1,8 +1,8 @@
 /** Test of the four buttons: detects their pins and stuck buttons. */
 
 import { type ButtonName, buttonNames } from "../../../device/host.js";
+import { boardModule } from "../hardware.js";
 import type { Context, Finding } from "../step.js";
-import { boardModule } from "../targets.js";
 
 const words: Readonly<Record<ButtonName, string>> = {
 	play: "play",

@@ -2,19 +2,19 @@
 
 import { readFileSync } from "node:fs";
 import { partitionsFile, readPartitions } from "../../boards/flash-image.js";
+import { boardModule } from "../hardware.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
-import { boardModule } from "../targets.js";
 
-export async function checkChip({ board, target }: Context): Promise<Finding> {
+export async function checkChip({ board, model, chip }: Context): Promise<Finding> {
 	const found = await board.request("about", {});
 	const revision = `v${Math.floor(found.revision / 100)}.${found.revision % 100}`;
 	const heap = Math.round(found.free_heap_bytes / 1024);
 	const facts = `${found.chip} ${revision}, ${found.flash_mb} MB flash, ${found.psram_mb} MB PSRAM, ${heap} KB heap free, MAC ${found.mac_address}, ESP-IDF ${found.idf_version}, last restart ${found.reset_reason}`;
 	const problems: string[] = [];
-	if (found.model !== target.model)
-		problems.push(`The program was built for ${found.model}, not for ${target.model}. Flash it again.`);
-	if (found.chip !== target.chip)
-		problems.push(`The chip is an ${found.chip}; the firmware of this board requires an ${target.chip}.`);
+	if (found.model !== model)
+		problems.push(`The program was built for ${found.model}, not for ${model}. Flash it again.`);
+	if (found.chip !== chip)
+		problems.push(`The chip is an ${found.chip}; the firmware of this board requires an ${chip}.`);
 	if (found.flash_mb < boardModule.flashMB)
 		problems.push(
 			`The flash has ${found.flash_mb} MB; ${partitionsFile} requires ${boardModule.flashMB} MB. The module is not an ${boardModule.name}.`,

@@ -1,7 +1,7 @@
 /** Test of the codec on its I2C bus; searches other pins if it does not respond. */
 
+import { boardModule } from "../hardware.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
-import { boardModule } from "../targets.js";
 
 const allAddresses = Array.from({ length: 0x70 }, (_, index) => 0x08 + index);
 /** Addresses of the ES8311 with CE low and high (data sheet 10.0); its registers 0xFD and 0xFE are 0x83 and 0x11. */

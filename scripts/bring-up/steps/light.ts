@@ -1,7 +1,7 @@
 /** Test of the ambient light sensor with a hand; searches other analog pins. */
 
+import { boardModule } from "../hardware.js";
 import { type Context, type Finding, failed, passed } from "../step.js";
-import { boardModule } from "../targets.js";
 
 /** Smallest change of 4095 caused by a hand, which changes the value by hundreds; noise changes it by tens. */
 const smallestChange = 150;

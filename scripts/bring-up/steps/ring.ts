@@ -11,7 +11,7 @@ type Color = (typeof colors)[number];
 /** Color order of a WS2812 (data sheet), the default for ledOrder in pins.ts. */
 const defaultOrder = "GRB";
 
-export async function checkRing({ board, person, pins, target: { model } }: Context): Promise<Finding> {
+export async function checkRing({ board, person, pins, model }: Context): Promise<Finding> {
 	const first: Partial<Record<Color, Color>> = {};
 	for (const color of colors) {
 		await board.request("ring", { pixels: [pixelOf(color)] });

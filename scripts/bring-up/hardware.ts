@@ -1,24 +1,12 @@
-/** Targets of a bring-up with their expected hardware. */
+/** Hardware that a bring-up expects, and its program. */
 
-import { join } from "node:path";
-import type { Chip } from "../../device/protocol/messages.js";
-import { type Model, models } from "../../device/protocol/models.js";
+import type { Model } from "../../device/protocol/models.js";
 import type { BoardTuning, Proto1Tuning } from "../../hosts/esp32/pins.js";
-import { boardOf, qemuBoardOf } from "../boards/build.js";
-import { projectFolder } from "../command-line/project.js";
+import { boardOf } from "../boards/build.js";
 import type { AllPins } from "./step.js";
-
-export const outputFolder = join(projectFolder, ".cache", "bring-up");
 
 /** Path relative to the project. */
 export const bringUpManifest = "hosts/esp32/bring-up/manifest.json";
-
-export interface Target {
-	/** Folder under hosts/. */
-	readonly host: string;
-	readonly model: Model;
-	readonly chip: Chip;
-}
 
 function range(first: number, last: number): readonly number[] {
 	return Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -35,18 +23,13 @@ export const boardModule = {
 	analogPins: range(1, 10),
 } as const;
 
-export const targets: readonly Target[] = models.flatMap((model) => [
-	{ model, host: boardOf(model), chip: "esp32s3" },
-	{ model, host: qemuBoardOf(model), chip: "esp32s3-qemu" },
-]);
-
 interface BoardFile {
 	readonly pins: AllPins;
 	readonly tuning: BoardTuning | Proto1Tuning;
 }
 
-/** Reads the current pins.ts, which may have changed since the last run. QEMU uses that of a board of its model. */
-export async function readPins({ model }: Target): Promise<AllPins> {
+/** Reads the current pins.ts, which may have changed since the last run. */
+export async function readPins(model: Model): Promise<AllPins> {
 	const { pins, tuning }: BoardFile = await import(`../../hosts/${boardOf(model)}/pins.js`);
 	return { ...pins, ...tuning };
 }
