@@ -1,12 +1,14 @@
 /** `npm run check`: checks lint, format, types, comments and line budgets. */
 
+import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { checkBudget, measureFolders } from "./check/budget.js";
 import { findFragments } from "./check/comments.js";
+import { exitCodeOf } from "./command-line/child.js";
 import { type Arguments, runCommand } from "./command-line/command.js";
 import { projectFolder } from "./command-line/project.js";
-import { runSteps, type Step } from "./command-line/steps.js";
 
 const usage = `Usage: npm run check [-- --types]
 
@@ -19,41 +21,34 @@ const options = { types: { type: "boolean" } } as const;
 await runCommand({ name: "check", usage, options, run });
 
 async function run({ values: { types: isTypesOnly } }: Arguments<typeof options>): Promise<void> {
-	const hasColors = process.stdout.isTTY === true;
-	const tool = (name: string) => join(projectFolder, "node_modules/.bin", name);
-	const lint: Step = {
-		name: "biome ci .",
-		command: tool("biome"),
-		words: ["ci", `--colors=${hasColors ? "force" : "off"}`, "."],
-	};
-	const types = projects(projectFolder).map((folder) => ({
-		name: `tsc -p ${folder}`,
-		command: tool("tsc"),
-		words: ["-p", folder, "--pretty", "false", "--incremental", "--tsBuildInfoFile", buildInfo(folder)],
-	}));
-	const isDone = await runSteps(isTypesOnly ? types : [lint, ...types], (text) => console.log(text));
-	if (!isDone) process.exitCode = 1;
+	const types = runTool("tsc", "--build", "--pretty", "false", ...projects("."));
+	const colors = `--colors=${process.stdout.isTTY === true ? "force" : "off"}`;
+	const areDone = await Promise.all(isTypesOnly ? [types] : [runTool("biome", "ci", colors, "."), types]);
+	if (areDone.includes(false)) process.exitCode = 1;
 	if (isTypesOnly) return;
-	const { budget } = JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8"));
+	const { budget } = JSON.parse(readFileSync("package.json", "utf8"));
 	const isCi = ["true", "1"].includes(process.env.CI ?? "");
-	const { text, isFailed } = checkBudget(measureFolders(budget, projectFolder), isCi);
-	const fragments = findFragments(projectFolder, ["device", "gateway", "hosts", "scripts", "test"]);
-	console.log([...fragments, text].join("\n"));
+	const { text: sizes, isFailed } = checkBudget(measureFolders(budget, "."), isCi);
+	const fragments = findFragments(".", ["device", "gateway", "hosts", "scripts", "test"]);
+	console.log([...fragments, sizes].join("\n"));
 	if (isFailed || fragments.length > 0) process.exitCode = 1;
 }
 
-/** @returns file with tsc's results, so that the next check reads only what changed */
-function buildInfo(folder: string): string {
-	return join(projectFolder, ".cache", "tsc", `${folder.replaceAll(/[\\/]/g, "-")}.tsbuildinfo`);
+/** Runs a tool, and prints its output if it fails. @returns whether it succeeded */
+async function runTool(name: string, ...words: readonly string[]): Promise<boolean> {
+	const tool = spawn(join(projectFolder, "node_modules", ".bin", name), words);
+	const outputs = [tool.stdout, tool.stderr].map((stream) => text(stream));
+	const isDone = (await exitCodeOf(tool)) === 0;
+	console.log(isDone ? `✔ ${name}` : `✘ ${name}\n${(await Promise.all(outputs)).join("").trim()}`);
+	return isDone;
 }
 
 /** Lists folders with a tsconfig.json. */
-function projects(root: string, folder = "."): readonly string[] {
-	const entries = readdirSync(join(root, folder), { withFileTypes: true });
+function projects(folder: string): readonly string[] {
+	const entries = readdirSync(folder, { withFileTypes: true });
 	const here = entries.some(({ name }) => name === "tsconfig.json") ? [folder] : [];
 	const below = entries
 		.filter((entry) => entry.isDirectory() && entry.name !== "node_modules" && !entry.name.startsWith("."))
-		.map(({ name }) => join(folder, name))
-		.sort();
-	return [...here, ...below.flatMap((folder) => projects(root, folder))];
+		.map(({ name }) => join(folder, name));
+	return [...here, ...below.flatMap(projects)];
 }

@@ -1,8 +1,8 @@
-/** Lint rules of `npm run check` for the firmware and for tests: scripts/check/*.grit. */
+/** Types, and lint rules for the firmware and for tests (scripts/check/*.grit), of `npm run check`. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../support/cleanup.js";
@@ -81,4 +81,28 @@ export function check(list: readonly number[]): void {
 	);
 	assert.deepEqual(lines, [3, 4, 5, 8], output);
 	assert.doesNotMatch(partsOf(output, "scripts/example.ts").join(""), /plugin/);
+});
+
+test("reports type errors of each folder with a tsconfig.json", async (t) => {
+	const folder = await temporaryDirectory(t);
+	await symlink(resolve("node_modules"), join(folder, "node_modules"));
+	const write = async (path: string, content: string) => {
+		for (const name of ["one", "two/inner"]) {
+			await mkdir(join(folder, name), { recursive: true });
+			await writeFile(join(folder, name, path), content);
+		}
+	};
+	await write("tsconfig.json", '{ "compilerOptions": { "noEmit": true, "types": [] } }');
+	await write("wrong.ts", 'export const count: number = "one";\n');
+	const check = () => {
+		const words = ["--import", "tsx", resolve("scripts/check.ts"), "--types"];
+		const { status, stdout } = spawnSync(process.execPath, words, { cwd: folder, encoding: "utf8" });
+		return [status, stdout] as const;
+	};
+	const [status, output] = check();
+	assert.equal(status, 1);
+	for (const name of ["one", "two/inner"])
+		assert.match(output, new RegExp(`^${name}/wrong\\.ts\\(1,14\\): `, "m"));
+	await write("wrong.ts", "export {};\n");
+	assert.deepEqual(check(), [0, "✔ tsc\n"]);
 });
