@@ -29,8 +29,16 @@ async function openView(t: TestContext, url: string, releasesDir: string) {
 	await addRelease(releasesDir, { version: "1.1.0", date: "2026-01-02", notes: "", images });
 	let board: UsbBoard | undefined;
 	const page = await open(t, url, {
-		view: "#/add?virtual",
-		prepare: withSerialPort(() => board),
+		view: "#/add",
+		prepare: async (context) => {
+			await withSerialPort(() => board)(context);
+			// The firmware of a virtual device runs on the simulated board, whose chip has another name.
+			await context.route("**/ota/catalog", async (route) => {
+				const response = await route.fetch();
+				const body = (await response.text()).replaceAll('"virtual"', '"esp32s3"');
+				await route.fulfill({ response, body });
+			});
+		},
 		ignoreHTTPSErrors: true,
 		expected: /503/,
 	});

@@ -13,11 +13,6 @@ import type { Installer } from "./installer.js";
 import { installableRelease, isBoardChip } from "./release.js";
 import { isForThisComputer, isSecure, type SettingsInput, settingsProblems } from "./settings.js";
 
-interface InstallFormProps {
-	readonly withVirtual: boolean;
-	readonly installer: Installer;
-}
-
 /** Install, or only set up the installed firmware. */
 type Mode = "install" | "setUp";
 const modes: readonly (readonly [Mode, title: string])[] = [
@@ -25,7 +20,7 @@ const modes: readonly (readonly [Mode, title: string])[] = [
 	["setUp", "Set up the installed firmware without reinstalling"],
 ];
 
-export function InstallForm({ withVirtual, installer }: InstallFormProps) {
+export function InstallForm({ installer }: { readonly installer: Installer }) {
 	const firmware = useFirmware();
 	const [model, setModel] = useState<Model>("DEV-1");
 	const [mode, setMode] = useState<Mode>("install");
@@ -43,21 +38,14 @@ export function InstallForm({ withVirtual, installer }: InstallFormProps) {
 		invalid?.focus();
 	}, [submits]);
 	const { catalog } = firmware;
-	const release = installableRelease(catalog, model, withVirtual ? () => true : isBoardChip);
+	const release = installableRelease(catalog, model, isBoardChip);
 	const problems = settingsProblems(settings);
 	const onSubmit = (event: Event) => {
 		event.preventDefault();
 		setSubmits(submits + 1);
 		if (Object.values(problems).some((problem) => problem !== undefined)) return;
 		if (mode === "setUp") void installer.setUp(settings);
-		else if (catalog && release)
-			void installer.install({
-				catalog,
-				release,
-				model,
-				isVirtual: withVirtual,
-				settings,
-			});
+		else if (catalog && release) void installer.install({ catalog, release, model, settings });
 	};
 	return (
 		<form ref={form} class="panel stack" onSubmit={onSubmit} noValidate>

@@ -2,33 +2,35 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { models } from "../../../../device/protocol/schema.js";
 import { duration } from "../../../api/client/words.js";
 import type { Label } from "../../../api/label.js";
 import { deviceAddress } from "../app/addresses.js";
 import { useDevice, useLeaveWarning, useNow, useTopic } from "../app/hooks.js";
+import { ownDeviceAddress } from "../model/own-address.js";
 import { Button } from "../parts/button.js";
+import { TokenCommand } from "../parts/copy-button.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Permitted } from "../parts/permitted.js";
 import { Progress } from "../parts/presence.js";
 import { Problem } from "../parts/problem.js";
-import { FlashCommand, ModelNames } from "../parts/token-command.js";
 import { LabelDialog } from "../views/device-label.js";
 import type { InstallError } from "./errors.js";
 import "../views/later-styles.js";
 import { InstallForm } from "./form.js";
 import { Installer } from "./installer.js";
+import { isForThisComputer } from "./settings.js";
 
-/** @param search query of the address; "?virtual" accepts virtual devices as boards, for tests */
-export function InstallView({ search }: { search: string }) {
+export function InstallView() {
 	const { serial } = navigator;
-	const withVirtual = search === "?virtual";
 	return (
 		<>
 			<PageHead title="Add device" />
 			<div class="install">
 				<Permitted>
-					{serial ? <WithSerial serial={serial} withVirtual={withVirtual} /> : <WithoutSerial />}
+					{serial ? <WithSerial serial={serial} /> : <WithoutSerial />}
+					<CommandLine />
 				</Permitted>
 			</div>
 		</>
@@ -38,7 +40,7 @@ export function InstallView({ search }: { search: string }) {
 /** Installer of the page, which outlives the view. */
 let installerOfPage: Installer | undefined;
 
-function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: boolean }) {
+function WithSerial({ serial }: { serial: Serial }) {
 	const app = useTopic("install");
 	installerOfPage ??= new Installer(app, serial);
 	const installer = installerOfPage;
@@ -59,7 +61,7 @@ function WithSerial({ serial, withVirtual }: { serial: Serial; withVirtual: bool
 			)}
 			{/* Hidden, not removed, so that a failure keeps the input. */}
 			<div hidden={state.name !== "idle" && state.name !== "failed"}>
-				<InstallForm withVirtual={withVirtual} installer={installer} />
+				<InstallForm installer={installer} />
 			</div>
 		</>
 	);
@@ -142,35 +144,44 @@ function Failed({ problem: { message, steps } }: { problem: InstallError }) {
 	);
 }
 
-/** Explanation for a browser without Web Serial, and the command line alternative. */
+/** Explanation for a browser without Web Serial. */
 function WithoutSerial() {
 	return (
-		<>
-			<Panel title="This browser cannot reach USB ports" look="stack">
-				{isSecureContext ? (
-					<p>
-						This browser does not support Web Serial. Open this page in a browser on a computer that does, or
-						use the command line.
-					</p>
-				) : (
-					<p>
-						Browsers allow access to USB ports only over https or on localhost. Open this page over https, or,
-						on the computer that runs the gateway, at <code>http://localhost:{location.port || 80}</code>.
-					</p>
-				)}
-			</Panel>
-			<Panel title="Command line" look="stack">
+		<Panel title="This browser cannot reach USB ports" look="stack">
+			{isSecureContext ? (
 				<p>
-					In the project folder, with the board connected (<ModelNames />
-					):
+					This browser does not support Web Serial. Open this page in a browser on a computer that does, or
+					use the command line.
 				</p>
-				<FlashCommand />
+			) : (
+				<p>
+					Browsers allow access to USB ports only over https or on localhost. Open this page over https, or,
+					on the computer that runs the gateway, at <code>http://localhost:{location.port || 80}</code>.
+				</p>
+			)}
+		</Panel>
+	);
+}
+
+const modelNames = models.map((model) => model.toLowerCase()).join(" or ");
+
+/** Command that builds and installs the firmware. */
+function CommandLine() {
+	const settings = `ssid=<name> password=<password> gateway=${ownDeviceAddress()}`;
+	return (
+		<Panel title="Command line" look="stack">
+			<p>In the project folder, with the board ({modelNames}) connected:</p>
+			<TokenCommand text={(token) => `npm run flash -- dev-1 ${settings} token=${token}`} />
+			{isForThisComputer(ownDeviceAddress()) && (
 				<p class="hint">
-					Copy inserts the device token, which is a secret. On the computer of the gateway, omit{" "}
-					<code>token=</code>. <code>npm run token -- &lt;device id&gt;</code> creates one for a single
-					device.
+					A board cannot reach <code>{location.hostname}</code>. Start the gateway with{" "}
+					<code>HOST=0.0.0.0</code> and open this page at the computer's address on your network.
 				</p>
-			</Panel>
-		</>
+			)}
+			<p class="hint">
+				Copy inserts the device token, which is a secret. On the computer of the gateway, omit{" "}
+				<code>token=</code>. <code>npm run token -- &lt;device id&gt;</code> creates one for a single device.
+			</p>
+		</Panel>
 	);
 }

@@ -19,8 +19,6 @@ export interface Installation {
 	/** Fallback if the catalog has no release for the board's chip, for the error message. */
 	readonly release: Release;
 	readonly model: Model;
-	/** Treats an ESP32-S3 on the port as a virtual device. */
-	readonly isVirtual: boolean;
 	readonly settings: SettingsInput;
 }
 
@@ -130,8 +128,8 @@ export class Installer {
 	}
 
 	async #write(board: Board, installation: Installation): Promise<void> {
-		const { catalog, release, model, isVirtual, settings } = installation;
-		const chipFamily = isVirtual && board.chipFamily === "ESP32-S3" ? "virtual" : board.chipFamily;
+		const { catalog, release, model, settings } = installation;
+		const { chipFamily } = board;
 		const deviceId = idOf(model, board.macAddress);
 		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(chipFamily));
 		const files = await loadFiles(fitting ?? release, model, chipFamily);

@@ -6,10 +6,9 @@ import type { Catalog, Release } from "../../../api/firmware.js";
 import type { FlashFile } from "./board.js";
 import { InstallError } from "./errors.js";
 
-/** Manifest in the format of ESP Web Tools. */
+/** Manifest in the format of ESP Web Tools, with one build: each image has its own manifest. */
 interface Manifest {
 	readonly builds: readonly {
-		readonly chipFamily: string;
 		/** Paths are relative to the manifest; offsets in bytes. */
 		readonly parts: readonly { readonly path: string; readonly offset: number }[];
 	}[];
@@ -25,37 +24,34 @@ export function installableRelease(
 	model: Model,
 	matchesChip: (chip: string) => boolean,
 ): Release | undefined {
-	const fitting = (catalog?.releases ?? []).filter(
-		(release) => manifestsOf(release, model, matchesChip).length > 0,
+	const fitting = (catalog?.releases ?? []).filter((release) =>
+		manifestsOf(release, model).some(({ chip }) => matchesChip(chip)),
 	);
 	return fitting.find((release) => channelOf(release) === stable) ?? fitting[0];
 }
 
 /** Loads the files of a release with their flash addresses. @param chipFamily chip of the board @throws InstallError */
 export async function loadFiles(release: Release, model: Model, chipFamily: string): Promise<FlashFile[]> {
-	const families: string[] = [];
-	for (const path of manifestsOf(release, model)) {
-		// Relative to the page, whose path may have a prefix of a reverse proxy.
-		const address = new URL(path.slice(1), document.baseURI);
-		const manifest: Manifest = await (await load(address)).json();
-		const build = manifest.builds.find((known) => known.chipFamily === chipFamily);
-		if (build)
-			return Promise.all(
-				build.parts.map(async (part) => ({
-					address: part.offset,
-					data: new Uint8Array(await (await load(new URL(part.path, address))).arrayBuffer()),
-				})),
-			);
-		families.push(...manifest.builds.map((known) => known.chipFamily));
+	const manifests = manifestsOf(release, model);
+	const found = manifests.find(({ chip }) => chip === chipOf(chipFamily));
+	if (!found) {
+		const supported = manifests.map(({ chip }) => (isBoardChip(chip) ? chip : "virtual devices"));
+		throw new InstallError(
+			"wrong_chip",
+			`Firmware for ${model} supports ${supported.join(" and ")}, but this board has an ${chipFamily}. Nothing was written.`,
+		);
 	}
-	throw new InstallError(
-		"wrong_chip",
-		`Firmware for ${model} supports ${families.map(familyText).join(" and ")}, but this board has an ${chipFamily}. Nothing was written.`,
+	// Relative to the page, whose path may have a prefix of a reverse proxy.
+	const address = new URL(found.path.slice(1), document.baseURI);
+	const { builds }: Manifest = await (await load(address)).json();
+	return Promise.all(
+		builds
+			.flatMap(({ parts }) => parts)
+			.map(async (part) => ({
+				address: part.offset,
+				data: new Uint8Array(await (await load(new URL(part.path, address))).arrayBuffer()),
+			})),
 	);
-}
-
-function familyText(family: string): string {
-	return family === "virtual" ? "virtual devices" : family;
 }
 
 /** Whether an image is for boards, not for virtual devices. */
@@ -68,16 +64,13 @@ export function chipOf(chipFamily: string): string {
 	return chipFamily.toLowerCase().replaceAll("-", "");
 }
 
-/** Manifest paths in the order of the release. */
-function manifestsOf(
-	{ images }: Release,
-	model: Model,
-	matchesChip: (chip: string) => boolean = () => true,
-): readonly string[] {
-	return images
-		.filter((image) => image.model === model && matchesChip(image.chip))
-		.flatMap(({ flash = [] }) => flash.map(({ path }) => path))
-		.filter((path) => path.endsWith("/flash.json"));
+/** Manifests for a model by chip, in the order of the release. */
+function manifestsOf({ images }: Release, model: Model) {
+	return images.flatMap(({ chip, flash = [], ...image }) =>
+		flash.flatMap(({ path }) =>
+			image.model === model && path.endsWith("/flash.json") ? { chip, path } : [],
+		),
+	);
 }
 
 async function load(address: URL): Promise<Response> {

@@ -1,5 +1,6 @@
 /** Button that copies a text to the clipboard. */
 
+import { request } from "../app/gateway.js";
 import { useApp } from "../app/hooks.js";
 import { Button } from "./button.js";
 
@@ -32,6 +33,12 @@ export function CopyLine({ text, copied }: { text: string; copied?: () => Promis
 			<CopyButton text={copied ?? (() => text)} />
 		</div>
 	);
+}
+
+/** Command line with the device token, which is hidden on screen and inserted when copying. */
+export function TokenCommand({ text }: { readonly text: (token: string) => string }) {
+	const copied = async () => text((await request("GET /api/device-token")).token);
+	return <CopyLine text={text("<device token>")} copied={copied} />;
 }
 
 /** Uses the Clipboard API, which is unavailable over plain http and may be denied. */
