@@ -15,54 +15,29 @@ export function recordingProblem(): string {
 	return navigator.mediaDevices ? "" : "This browser cannot record. Use another one, or choose a file.";
 }
 
-export class Microphone {
-	readonly #stream: MediaStream;
-	readonly #recorder: MediaRecorder;
-	readonly #stopped: Promise<unknown>;
-	readonly #chunks: Blob[] = [];
-
-	/** @throws Error with a message to show */
-	static async open(): Promise<Microphone> {
-		let stream: MediaStream | undefined;
-		try {
-			stream = await navigator.mediaDevices.getUserMedia({ audio: true });
-			return new Microphone(stream);
-		} catch (error) {
-			if (stream) stopTracks(stream);
-			const { name = "", message = "" } = error instanceof Error ? error : {};
-			throw new Error(problems[name] ?? `Microphone unavailable: ${message}`);
-		}
-	}
-
-	private constructor(stream: MediaStream) {
-		this.#stream = stream;
-		this.#recorder = new MediaRecorder(stream);
-		this.#recorder.addEventListener("dataavailable", ({ data }) => this.#chunks.push(data));
-		this.#stopped = new Promise((resolve) => this.#recorder.addEventListener("stop", resolve));
-		this.#recorder.start();
-	}
-
-	/** Reason why the recording stopped; undefined while recording. */
-	get problem(): string | undefined {
-		if (this.#recorder.state === "recording") return undefined;
-		const isGone = this.#stream.getTracks().every(({ readyState }) => readyState === "ended");
-		const what = isGone ? "Microphone disconnected" : "Recording stopped by the browser";
-		return `${what}. The recording until then is kept.`;
-	}
-
-	/** Stops recording. @returns the recording in a format that this browser decodes */
-	async stop(): Promise<Blob> {
-		if (this.#recorder.state !== "inactive") this.#recorder.stop();
-		await this.#stopped;
-		return new Blob(this.#chunks);
-	}
-
-	/** Releases the microphone. */
-	close(): void {
-		stopTracks(this.#stream);
+/** Starts a recording in a format that this browser decodes. @throws Error with a message to show */
+export async function startRecording(): Promise<MediaRecorder> {
+	let stream: MediaStream | undefined;
+	try {
+		stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+		const recorder = new MediaRecorder(stream);
+		recorder.start();
+		return recorder;
+	} catch (error) {
+		if (stream) release(stream);
+		const { name = "", message = "" } = error instanceof Error ? error : {};
+		throw new Error(problems[name] ?? `Microphone unavailable: ${message}`);
 	}
 }
 
-function stopTracks(stream: MediaStream): void {
+/** Returns the reason of a recording that ended by itself. */
+export function interruption({ stream }: MediaRecorder): string {
+	const isGone = stream.getTracks().every(({ readyState }) => readyState === "ended");
+	const what = isGone ? "Microphone disconnected" : "Recording stopped by the browser";
+	return `${what}. The recording until then is kept.`;
+}
+
+/** Releases the microphone. */
+export function release(stream: MediaStream): void {
 	for (const track of stream.getTracks()) track.stop();
 }

@@ -6,7 +6,7 @@ import { countdown } from "../../../api/client/words.js";
 import { Button } from "../parts/button.js";
 import { Problem } from "../parts/problem.js";
 import { useRequest } from "../parts/use-request.js";
-import { Microphone } from "./microphone.js";
+import { interruption, release, startRecording } from "./microphone.js";
 
 interface RecordingProps {
 	/** Whether a recording exists. */
@@ -15,7 +15,7 @@ interface RecordingProps {
 }
 
 export function Recording({ hasDraft, onRecorded }: RecordingProps) {
-	const [microphone, setMicrophone] = useState<Microphone>();
+	const [recorder, setRecorder] = useState<MediaRecorder>();
 	const { run, isBusy, problem } = useRequest();
 	const isGone = useRef(false);
 	useEffect(
@@ -26,18 +26,17 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 	);
 	const start = () =>
 		run(async () => {
-			const opened = await Microphone.open();
-			if (isGone.current) opened.close();
-			else setMicrophone(opened);
+			const started = await startRecording();
+			if (isGone.current) release(started.stream);
+			else setRecorder(started);
 		});
-	const stop = (why?: string) =>
+	const onStopped = (content: Blob, why?: string) =>
 		run(async () => {
-			if (!microphone) return;
-			setMicrophone(undefined);
-			onRecorded(await microphone.stop());
+			setRecorder(undefined);
+			onRecorded(content);
 			if (why !== undefined) throw new Error(why);
 		});
-	if (microphone) return <Running microphone={microphone} onStop={stop} />;
+	if (recorder) return <Running recorder={recorder} onStopped={onStopped} />;
 	return (
 		<div class="actions">
 			<Button disabled={isBusy} onClick={start}>
@@ -50,29 +49,37 @@ export function Recording({ hasDraft, onRecorded }: RecordingProps) {
 }
 
 interface RunningProps {
-	readonly microphone: Microphone;
+	readonly recorder: MediaRecorder;
 	/** @param why reason of an unexpected stop */
-	readonly onStop: (why?: string) => unknown;
+	readonly onStopped: (content: Blob, why?: string) => unknown;
 }
 
-function Running({ microphone, onStop }: RunningProps) {
+function Running({ recorder, onStopped }: RunningProps) {
 	const [seconds, setSeconds] = useState(0);
-	const { problem } = microphone;
+	const isStopping = useRef(false);
+	const stop = () => {
+		if (!isStopping.current) recorder.stop();
+		isStopping.current = true;
+	};
 	useEffect(() => {
 		const startedAt = performance.now();
-		const timer = setInterval(() => setSeconds((performance.now() - startedAt) / 1000), 100);
+		const timer = setInterval(() => {
+			const recorded = (performance.now() - startedAt) / 1000;
+			setSeconds(recorded);
+			if (recorded >= maxSoundSeconds) stop();
+		}, 100);
+		// Sent once, at the end.
+		recorder.ondataavailable = ({ data }) =>
+			onStopped(data, isStopping.current ? undefined : interruption(recorder));
 		return () => {
 			clearInterval(timer);
-			microphone.close();
+			recorder.ondataavailable = null;
+			release(recorder.stream);
 		};
-	}, [microphone]);
-	const isOver = problem !== undefined || seconds >= maxSoundSeconds;
-	useEffect(() => {
-		if (isOver) onStop(problem);
-	}, [isOver]);
+	}, [recorder]);
 	return (
 		<div class="recording">
-			<Button look="primary" onClick={() => onStop()}>
+			<Button look="primary" onClick={stop}>
 				Stop recording
 			</Button>
 			<output aria-label="Recorded">
