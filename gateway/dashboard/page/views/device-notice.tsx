@@ -1,6 +1,5 @@
 /** Most urgent fault or activity of a device; renders nothing for a healthy one. */
 
-import type { ComponentChildren } from "preact";
 import type { Entry } from "../../../api/client/fleet.js";
 import { isUpdating, timeLeft, when } from "../../../api/client/words.js";
 import { faultsOf } from "../../../api/faults.js";
@@ -10,6 +9,7 @@ import { crashWords } from "../model/health-text.js";
 import { type Attempt, newSettings } from "../model/pending-commands.js";
 import { Button } from "../parts/button.js";
 import { CopyButton } from "../parts/copy-button.js";
+import { Notice } from "../parts/notice.js";
 import { UpdateState } from "../parts/presence.js";
 import { dismiss } from "./issues.js";
 import { ReplaceButton } from "./replace-device.js";
@@ -113,22 +113,6 @@ export function DeviceNotice({ entry, tab }: { entry: Entry; tab: DeviceTab }) {
 				</p>
 			</details>
 		</Notice>
-	);
-}
-
-interface NoticeProps {
-	readonly tone: "busy" | "warn" | "bad";
-	/** Buttons and links. */
-	readonly actions?: ComponentChildren;
-	readonly children: ComponentChildren;
-}
-
-function Notice({ tone, actions, children }: NoticeProps) {
-	return (
-		<div class={`device-notice ${tone}`}>
-			<div class="notice-text">{children}</div>
-			{actions && <div class="actions">{actions}</div>}
-		</div>
 	);
 }
 

@@ -9,7 +9,6 @@ import logOut from "lucide-static/icons/log-out.svg";
 import megaphone from "lucide-static/icons/megaphone.svg";
 import packageIcon from "lucide-static/icons/package.svg";
 import gear from "lucide-static/icons/settings.svg";
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
 import { type DeviceTab, listAddress, type Route } from "../app/addresses.js";
@@ -18,6 +17,7 @@ import { useApp, useGatewayAbsence, useIsLive, useNow, useRoute, useTitle, useTo
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
+import { Notice } from "../parts/notice.js";
 import { Permitted } from "../parts/permitted.js";
 import { FleetView } from "./fleet.js";
 import { onDemand } from "./on-demand.js";
@@ -222,47 +222,32 @@ function Banners() {
 	return (
 		<>
 			{cluster?.alone && (
-				<Banner label="Gateways" title={`Other gateways unreachable from ${cluster.gateway}.`}>
-					Their devices are shown as disconnected.
-				</Banner>
+				<Notice tone="warn" label="Gateways">
+					<strong>Other gateways unreachable from {cluster.gateway}.</strong> Their devices are shown as
+					disconnected.
+				</Notice>
 			)}
 			{state.name === "lost" && (
-				<Banner
+				<Notice
+					tone="warn"
 					label="Connection"
-					title={`Gateway ${absence}.`}
-					action={
+					actions={
 						<Button look="small" onClick={() => app.connect()}>
 							Retry now
 						</Button>
 					}
 				>
+					<strong>Gateway {absence}.</strong>{" "}
 					{heardAt === undefined ? "No data received yet." : `Data from ${age(now - heardAt)}.`}{" "}
 					{seconds > 0 ? `Retrying in ${duration(seconds)}.` : "Retrying…"}
-				</Banner>
+				</Notice>
 			)}
 			{cluster?.releasesDiffer && !cluster.alone && (
-				<Banner label="Releases" title="Releases differ between gateways.">
-					Use the same RELEASES_DIR for all; the log lists the differences.
-				</Banner>
+				<Notice tone="warn" label="Releases">
+					<strong>Releases differ between gateways.</strong> Use the same RELEASES_DIR for all; the log lists
+					the differences.
+				</Notice>
 			)}
 		</>
-	);
-}
-
-interface BannerProps {
-	readonly label: string;
-	readonly title: string;
-	readonly action?: ComponentChildren;
-	readonly children: ComponentChildren;
-}
-
-function Banner({ label, title, action, children }: BannerProps) {
-	return (
-		<aside class="outage" aria-label={label}>
-			<p>
-				<strong>{title}</strong> {children}
-			</p>
-			{action}
-		</aside>
 	);
 }
