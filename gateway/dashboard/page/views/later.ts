@@ -12,7 +12,6 @@ export { IssueCount, IssuesView } from "./issues.js";
 export { JobBars } from "./jobs.js";
 export { Keys } from "./keys.js";
 export { Palette } from "./palette.js";
-export { RolloutLine } from "./rollout-line.js";
 export { SchedulesView } from "./schedules.js";
 export { SelectionBar } from "./selection-bar.js";
 export { SettingsView } from "./settings.js";

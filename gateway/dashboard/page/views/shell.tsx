@@ -103,7 +103,6 @@ export function Shell() {
 				</nav>
 				<LinkState />
 				<div class="wide">{logout}</div>
-				<RolloutLine />
 			</header>
 			<Banners />
 			<main id="main" ref={main} tabIndex={-1}>
@@ -144,7 +143,6 @@ function titleOf({ view, key }: Route): string | undefined {
 
 const load = () => import("./later.js");
 const DevicePage = onDemand("Device", async () => (await load()).DeviceView);
-const RolloutLine = onDemand(undefined, async () => (await load()).RolloutLine);
 const SelectionBar = onDemand("", async () => (await load()).SelectionBar);
 const IssueCount = onDemand(undefined, async () => (await load()).IssueCount);
 const JobBars = onDemand(undefined, async () => (await load()).JobBars);
