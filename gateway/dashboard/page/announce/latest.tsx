@@ -74,7 +74,7 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 				<Problem>{problem}</Problem>
 			</div>
 			{(isLatest || isRunning) && parts.length > 0 && (
-				<Rows label="Devices" items={parts} look="play">
+				<Rows label="Devices" items={parts}>
 					{(play) => <span class={lookOf(play.state)}>{playText(play)}</span>}
 				</Rows>
 			)}

@@ -60,7 +60,9 @@ export function issueName({ id, entry, rejection }: Issue): string {
 	if (entry) return nameOf(entry);
 	if (!rejection) return id;
 	const { what, remoteAddress, deviceId } = rejection;
-	return what === "webhook" || what === "schedule" ? remoteAddress : (deviceId ?? "Unnamed device");
+	return what === "webhook" || what === "schedule"
+		? remoteAddress
+		: (deviceId ?? `Unnamed device at ${remoteAddress}`);
 }
 
 /** "TypeError in onButton", "i2s write timed out" */

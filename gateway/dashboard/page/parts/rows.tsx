@@ -7,13 +7,10 @@ import { Grid } from "./grid.js";
 interface RowsProps<T> {
 	readonly label: string;
 	readonly items: readonly T[];
-	/** Classes. */
-	readonly look?: string;
 	readonly children: (item: T) => ComponentChildren;
 }
 
-export function Rows<T extends { readonly deviceId: string }>(props: RowsProps<T>) {
-	const { label, items, look = "", children } = props;
+export function Rows<T extends { readonly deviceId: string }>({ label, items, children }: RowsProps<T>) {
 	const byKey = new Map(items.map((item) => [item.deviceId, item]));
 	return (
 		<Grid label={label} keys={[...byKey.keys()]}>
@@ -21,7 +18,7 @@ export function Rows<T extends { readonly deviceId: string }>(props: RowsProps<T
 				const item = byKey.get(key);
 				return (
 					item && (
-						<div class={`row ${look}`}>
+						<div class="row">
 							<DeviceLink deviceKey={key} />
 							{children(item)}
 						</div>

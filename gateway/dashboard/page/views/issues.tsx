@@ -15,11 +15,11 @@ import { Button } from "../parts/button.js";
 import { EmptyState } from "../parts/empty-state.js";
 import { Item } from "../parts/item.js";
 import { PageHead } from "../parts/page-head.js";
+import { Rows } from "../parts/rows.js";
 import { Sheet } from "../parts/sheet.js";
 import { DueUpdates } from "./due-updates.js";
 
 const refreshMs = 10_000;
-const maxNamed = 10;
 /** Dismissed issues, including the causes of crashes without a current one. */
 const maxDismissed = 50;
 
@@ -184,30 +184,21 @@ function CrashDetails({ cause, now }: { readonly cause: CrashCause; readonly now
 }
 
 function Names({ issues }: { readonly issues: readonly Issue[] }) {
-	const [isOpen, setIsOpen] = useState(false);
-	const more = issues.length - maxNamed;
-	const sorted = [...issues].sort((a, b) => naturalOrder(issueName(a), issueName(b)));
+	const items = issues
+		.map((issue) => ({ ...issue, deviceId: issue.entry?.key ?? issueName(issue) }))
+		.sort((a, b) => naturalOrder(issueName(a), issueName(b)));
 	return (
 		<>
 			<h3>{issues.some(({ entry }) => entry) ? plural(issues.length, "device") : "From"}</h3>
-			<ul aria-label="Devices">
-				{sorted.slice(0, isOpen ? undefined : maxNamed).map((issue) => {
-					const { id, entry, rejection } = issue;
-					const name = issueName(issue);
-					const beside = [entry?.session.room, entry?.session.firmwareVersion, rejection?.remoteAddress];
-					return (
-						<li key={id} class="row">
-							{entry ? <a href={deviceAddress(entry.key)}>{name}</a> : <span>{name}</span>}
-							<span class="hint">{beside.filter((text) => text && text !== name).join(" · ")}</span>
-						</li>
-					);
-				})}
-			</ul>
-			{more > 0 && (
-				<Button look="quiet" isOpen={isOpen} onClick={() => setIsOpen(!isOpen)}>
-					{isOpen ? "Fewer" : `and ${more.toLocaleString("en")} more`}
-				</Button>
-			)}
+			<Rows label="Devices" items={items}>
+				{({ deviceId, entry, rejection }) => (
+					<span class="hint">
+						{[entry?.session.firmwareVersion, rejection?.remoteAddress]
+							.filter((text) => text && !deviceId.includes(text))
+							.join(" · ")}
+					</span>
+				)}
+			</Rows>
 		</>
 	);
 }

@@ -249,7 +249,7 @@ function Devices({ rollout, segment }: RolloutProps & { readonly segment: Segmen
 		segment?.statuses[0] !== "queued" || isRetry(device) === (segment.tone === "retrying");
 	const retrying = retryText(rollout);
 	return (
-		<section class="panel device-list">
+		<section class="panel">
 			<Rows label={segment ? `${capital(segment.name)} devices` : "Devices"} items={devices.filter(isListed)}>
 				{(device) => <Step device={device} retrying={isRetry(device) ? retrying : undefined} />}
 			</Rows>

@@ -18,7 +18,7 @@ export function WiFi() {
 				{value && `${plural(devices.length, "device")}, the weakest signal first`}
 			</p>
 			<Problem>{problem}</Problem>
-			<section class="panel device-list">
+			<section class="panel">
 				<Rows label="Wi-Fi" items={devices}>
 					{({ ssid, bssid, channel, rssi, reconnects, lastLoss }) => (
 						<>
