@@ -2,14 +2,14 @@
 
 import type { ComponentChildren } from "preact";
 import { when } from "../../../api/client/words.js";
+import { Item } from "./item.js";
 
 export interface PastEvent {
-	/** ISO 8601, or milliseconds since 1970. */
-	readonly at: string | number;
-	/** Classes. */
-	readonly look?: string;
-	/** One line of text. */
-	readonly text: ComponentChildren;
+	/** ISO 8601. */
+	readonly at: string;
+	/** Color of a success or a failure. */
+	readonly tone?: "done" | "failed" | undefined;
+	readonly text: string;
 	readonly more?: ComponentChildren;
 }
 
@@ -39,13 +39,16 @@ export function History({ label, items }: HistoryProps) {
 
 function PastEvents({ label, items }: HistoryProps) {
 	return (
-		<ol class="history" aria-label={label}>
-			{items.map(({ at, look = "", text, more }) => (
-				<li key={typeof text === "string" ? `${at} ${text}` : `${at} ${look}`} class={look}>
-					<time dateTime={new Date(at).toISOString()}>{when(at)}</time>
-					<span>{text}</span>
+		<ol class="listed" aria-label={label}>
+			{items.map(({ at, tone = "off", text, more }) => (
+				<Item
+					key={`${at} ${text}`}
+					mark={<i class="dot" style={{ background: `var(--${tone})` }} />}
+					title={text}
+					facts={[when(at)]}
+				>
 					{more}
-				</li>
+				</Item>
 			))}
 		</ol>
 	);

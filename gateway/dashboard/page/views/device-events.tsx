@@ -2,7 +2,7 @@
 
 import { duration } from "../../../api/client/words.js";
 import type { DeviceDetails, OwnUpdate, PastCrash } from "../../../api/device.js";
-import { updateWords } from "../../../api/statuses.js";
+import { type OtaStatus, updateWords } from "../../../api/statuses.js";
 import { useHistory } from "../app/hooks.js";
 import { markText } from "../model/health-text.js";
 import { CopyButton } from "../parts/copy-button.js";
@@ -37,23 +37,22 @@ export function eventsOf({
 
 function restartEvent({ at, reason }: DeviceDetails["resets"][number]): PastEvent {
 	const isFailure = /PANIC|WDT|BROWNOUT|GLITCH|LOCKUP/.test(reason);
-	return {
-		at,
-		text: markText({ at, kind: "restart", reason, version: null }),
-		look: isFailure ? "failed" : "",
-	};
+	const text = markText({ at, kind: "restart", reason, version: null });
+	return { at, text, tone: isFailure ? "failed" : undefined };
 }
+
+const tones: Readonly<Partial<Record<OtaStatus, PastEvent["tone"]>>> = {
+	updated: "done",
+	rolled_back: "failed",
+	failed: "failed",
+};
 
 /** Outcome of an update, with the reason of a rollback. */
 export function updateEvent({ status, version, from, reason, startedAt }: OwnUpdate): PastEvent {
 	return {
 		at: startedAt,
-		look: status,
-		text: (
-			<>
-				{from ?? "?"} → {version ?? "?"} <b>{updateWords[status]}</b>
-			</>
-		),
+		tone: tones[status],
+		text: `${from ?? "?"} → ${version ?? "?"} ${updateWords[status]}`,
 		more: reason && <p>{reason}</p>,
 	};
 }
@@ -61,15 +60,11 @@ export function updateEvent({ status, version, from, reason, startedAt }: OwnUpd
 /** Kind and location of a crash, with stack and trace. */
 function crashEvent(crash: PastCrash): PastEvent {
 	const { kind, message, file, line, stack, version, uptimeSeconds, trace, at } = crash;
+	const what = markText({ at, kind: "crash", reason: kind, version });
 	return {
 		at,
-		look: "failed",
-		text: (
-			<>
-				<b>{markText({ at, kind: "crash", reason: kind, version })}</b> on {version ?? "an unknown version"},
-				after {duration(uptimeSeconds)}
-			</>
-		),
+		tone: "failed",
+		text: `${what} on ${version ?? "an unknown version"}, after ${duration(uptimeSeconds)}`,
 		more: (
 			<>
 				<p>{message}</p>
