@@ -44,7 +44,7 @@ const views = [
 	{ name: "device", view: `#/devices/${seen}`, ready: ".light-card" },
 	{ name: "issues", view: "#/issues", ready: ".listed .dot" },
 	{ name: "diagnostics", view: `#/devices/${crashed}/diagnostics`, ready: ".past-panel li" },
-	{ name: "firmware", view: "#/firmware", ready: ".rollouts .segment-bar" },
+	{ name: "firmware", view: "#/firmware", ready: ".listed .segment-bar" },
 	{ name: "rollout", view: "#/firmware/1.4.0-3fa9c1", ready: ".rollout .row" },
 	{ name: "new-rollout", view: "#/firmware?new", ready: ".sheet .cards label" },
 	{ name: "schedules", view: "#/schedules", ready: ".schedules li" },

@@ -9,6 +9,7 @@ import { useApp, useFirmware, useNow, useTopic } from "../app/hooks.js";
 import { Button } from "../parts/button.js";
 import { FactList } from "../parts/fact-list.js";
 import { FileDrop } from "../parts/file-drop.js";
+import { Item } from "../parts/item.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Permitted } from "../parts/permitted.js";
@@ -59,25 +60,23 @@ function Releases() {
 					<code>catalog.json</code>.
 				</p>
 			)}
-			<ul class="releases">
+			<ul class="listed">
 				{catalog?.releases.map(({ version, channel = channelOf({ version }), date, notes, images }) => (
-					<li key={version}>
-						<h3>
-							{version} {channel !== undefined && <span class="tag">{channel}</span>}{" "}
-							{version === catalog.latest && <span class="tag">latest</span>} <time>{date}</time>
-						</h3>
+					<Item
+						key={version}
+						title={
+							<>
+								{version} {channel !== undefined && <span class="tag">{channel}</span>}{" "}
+								{version === catalog.latest && <span class="tag">latest</span>}
+							</>
+						}
+						facts={[date, ...images.map(({ model, chip, size }) => `${model} ${chip} ${bytes(size)}`)]}
+					>
 						{notes && <p class="notes">{notes}</p>}
-						<p class="facts">
-							{images.map(({ model, chip, size, path }) => (
-								<span key={path}>
-									{model} · {chip} · {bytes(size)}
-								</span>
-							))}
-						</p>
 						{value?.status.signature_required && images.some(({ signature }) => signature === undefined) && (
 							<p class="problem">Images without a signature are not offered.</p>
 						)}
-					</li>
+					</Item>
 				))}
 			</ul>
 		</Panel>

@@ -26,6 +26,7 @@ import { Button } from "../parts/button.js";
 import type { Question } from "../parts/dialog.js";
 import { EmptyState } from "../parts/empty-state.js";
 import { Toggles } from "../parts/field.js";
+import { Item } from "../parts/item.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
 import { Problem } from "../parts/problem.js";
@@ -279,25 +280,27 @@ function Groups({ rollout }: RolloutProps) {
 	if (groups.length < 2) return null;
 	return (
 		<Panel title="Groups">
-			<ol class="groups">
+			<ol class="listed">
 				{groups.map(({ size, counts }, index) => {
 					const name = `Group ${index + 1}`;
 					const group = plan?.groups[index];
 					const queued = counts.queued + Math.max(0, size - totalOf(counts));
 					return (
-						<li key={name} aria-current={index === current && !isOver(rollout) ? "step" : undefined}>
-							<span>
-								<b>{name}</b> <span class="hint">{group && groupWords(group)}</span>
-							</span>
-							<span>
-								{endedOf(counts).toLocaleString("en")} of {size.toLocaleString("en")}
-							</span>
+						<Item
+							key={name}
+							title={name}
+							facts={[
+								`${endedOf(counts).toLocaleString("en")} of ${size.toLocaleString("en")}`,
+								index === current && !isOver(rollout) && "current",
+								group && groupWords(group),
+							]}
+						>
 							<SegmentBar
 								label={name}
 								segments={segmentsOf({ ...counts, queued }, counts.queued)}
 								percent={percentOf(counts, size)}
 							/>
-						</li>
+						</Item>
 					);
 				})}
 			</ol>

@@ -23,7 +23,7 @@ export function Rollouts() {
 	const active = rollouts.all.filter((head) => !isOver(head));
 	const ended = rollouts.all.filter(isOver);
 	const rows = (heads: readonly RolloutHead[]) => (
-		<ul class="listed rollouts">
+		<ul class="listed">
 			{heads.map((head) => (
 				<Row key={head.id} head={head} />
 			))}
