@@ -1,6 +1,6 @@
 /** Latest announcements of all people, with the state of each device and a button to play them again. */
 
-import { useEffect, useId } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Play, PlayState } from "../../../api/announcement.js";
 import { placeText } from "../../../api/client/times.js";
 import { age, plural } from "../../../api/client/words.js";
@@ -31,7 +31,6 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 	const { announcements, fleet } = useApp();
 	const { text, isRunning, problem, parts } = job;
 	const { title, cancel } = job.options;
-	const headingId = useId();
 	const now = useNow(10_000);
 	const devices = plural(job.count(), "device");
 	const head = announcements.head(id);
@@ -42,37 +41,37 @@ function Plays({ id, job, isLatest }: PlaysProps) {
 	}, [announcements, id, isUnread]);
 	const again = head?.again;
 	const question = { title: `Play ${title} again?`, text: `It plays on ${devices}.` };
+	const actions = isRunning ? (
+		<Button action="play_sound" onClick={cancel}>
+			Stop
+		</Button>
+	) : (
+		again && (
+			<Button
+				label={`Play again: ${title}`}
+				action="play_sound"
+				question={job.count() > fewDevices && question}
+				onClick={() => announcements.start(again)}
+			>
+				Play again
+			</Button>
+		)
+	);
 	return (
-		<article class="panel results" aria-labelledby={headingId}>
-			<div class="results-head">
-				<h2 id={headingId}>{title}</h2>
-				<p role="status">{text}</p>
-				{isRunning && (
-					<Button action="play_sound" onClick={cancel}>
-						Stop
-					</Button>
-				)}
-				{!isRunning && head && (
-					<>
-						<p class="hint">
-							{again ? placeText(again.targets, (id) => nameIn(fleet, id)) : devices},{" "}
-							<time dateTime={head.createdAt}>{age(now - Date.parse(head.createdAt))}</time>
-							{!again && ". The sound was deleted."}
-						</p>
-						{again && (
-							<Button
-								label={`Play again: ${title}`}
-								action="play_sound"
-								question={job.count() > fewDevices && question}
-								onClick={() => announcements.start(again)}
-							>
-								Play again
-							</Button>
-						)}
-					</>
-				)}
-				<Problem>{problem}</Problem>
-			</div>
+		<article class="panel stack" aria-label={title}>
+			<header class="panel-head">
+				<h2>{title}</h2>
+				<div class="actions">{actions}</div>
+			</header>
+			<p role="status">{text}</p>
+			{!isRunning && head && (
+				<p class="hint">
+					{again ? placeText(again.targets, (id) => nameIn(fleet, id)) : devices},{" "}
+					<time dateTime={head.createdAt}>{age(now - Date.parse(head.createdAt))}</time>
+					{!again && ". The sound was deleted."}
+				</p>
+			)}
+			<Problem>{problem}</Problem>
 			{(isLatest || isRunning) && parts.length > 0 && (
 				<Rows label="Devices" items={parts}>
 					{(play) => <span class={lookOf(play.state)}>{playText(play)}</span>}
