@@ -67,7 +67,7 @@ test("lists a failed schedule with name and reason until dismissed", () => {
 		seen: false,
 	} as const;
 	const [found] = groupIssues({ entries: [], rejections: [rejection] }, now + 48 * 3_600_000);
-	assert.deepEqual([found?.kind, found?.why, found?.isHint], ["schedule_failed", rejection.reason, false]);
+	assert.deepEqual([found?.kind, found?.why], ["schedule_failed", rejection.reason]);
 	assert.equal(found && detailOf(found), "Pizza · The program that speaks failed");
 });
 

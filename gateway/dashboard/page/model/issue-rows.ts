@@ -36,8 +36,6 @@ export interface IssueRow {
 	readonly cause?: CrashCause;
 	readonly rollout?: RolloutHead;
 	readonly seen: boolean;
-	/** Excluded from the count, since it requires no action. */
-	readonly isHint: boolean;
 }
 
 const kindOf: Readonly<Record<ListedRejection["what"], IssueKind>> = {
@@ -65,7 +63,7 @@ export function groupIssues(sources: IssueSources, now: number): readonly IssueR
 	const add = (kind: IssueKind, why: string, issue: Issue) => {
 		const { seen } = issue;
 		const key = `${kind} ${seen} ${why}`;
-		const row = rows.get(key) ?? { key, kind, why, issues: [], seen, isHint: kind === "weak_signal" };
+		const row = rows.get(key) ?? { key, kind, why, issues: [], seen };
 		row.issues.push(issue);
 		rows.set(key, row);
 	};
@@ -101,10 +99,9 @@ export function groupIssues(sources: IssueSources, now: number): readonly IssueR
 			issues: [...latest, ...earlier],
 			cause,
 			seen: latest.length > 0 ? latest.every(({ seen }) => seen) : cause.seen,
-			isHint: false,
 		};
 	});
-	const single = { issues: [], seen: false, isHint: false };
+	const single = { issues: [], seen: false };
 	for (const rollout of rollouts)
 		if (rollout.status === "paused")
 			others.push({ ...single, key: `rollout ${rollout.id}`, kind: "rollout_paused", why: "", rollout });

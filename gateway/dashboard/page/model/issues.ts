@@ -14,6 +14,8 @@ export type IssueKind =
 interface IssueType {
 	readonly label: string;
 	readonly isBad?: boolean;
+	/** Whether it requires no action, and is not counted. */
+	readonly isHint?: boolean;
 	/** Link to what resolves it, if it is the same for all. */
 	readonly link?: readonly [text: string, href: string];
 }
@@ -33,7 +35,7 @@ export const issueTypes: Readonly<Record<IssueKind, IssueType>> = {
 	rejected: { label: "Rejected" },
 	webhook_ended: { label: "Webhook disabled", link: ["Show webhooks", "#/settings"] },
 	schedule_failed: { label: "Schedule failed", isBad: true, link: ["Show schedules", "#/schedules"] },
-	weak_signal: { label: "Weak signal", link: ["Show Wi-Fi", "#/settings/wifi"] },
+	weak_signal: { label: "Weak signal", isHint: true, link: ["Show Wi-Fi", "#/settings/wifi"] },
 };
 
 /** Whether a device has an issue of this kind that was not dismissed. */

@@ -26,7 +26,7 @@ const maxDismissed = 50;
 export function IssuesView() {
 	const { fleet, linkState } = useApp();
 	const { rows, open, isLoading: isReading } = useIssues();
-	const hints = rows.filter(({ seen, isHint }) => !seen && isHint);
+	const hints = rows.filter(({ seen, kind }) => !seen && issueTypes[kind].isHint);
 	const dismissed = rows.filter(({ seen }) => seen);
 	const isLoading = isReading || (fleet.size === 0 && linkState.name !== "live");
 	// Later rows would move the earlier ones.
@@ -114,9 +114,10 @@ function IssueList({ label, rows }: { readonly label: string; readonly rows: rea
 }
 
 /** Tone of a dot. */
-function toneOf({ kind, seen, isHint }: IssueRow): string {
+function toneOf({ kind, seen }: IssueRow): string {
+	const { isHint, isBad } = issueTypes[kind];
 	if (seen || isHint) return "off";
-	return issueTypes[kind].isBad ? "failed" : "retrying";
+	return isBad ? "failed" : "retrying";
 }
 
 function agoOf({ cause, issues }: IssueRow, now: number): string {
@@ -274,7 +275,7 @@ function useIssues() {
 	const isLoading = [app.rejections, app.crashes, app.readiness].some(
 		({ value, problem }) => value === undefined && problem === "",
 	);
-	return { rows, isLoading, open: rows.filter(({ seen, isHint }) => !seen && !isHint) };
+	return { rows, isLoading, open: rows.filter(({ seen, kind }) => !seen && !issueTypes[kind].isHint) };
 }
 
 export function IssueCount() {
