@@ -71,7 +71,7 @@ export function RolloutOptions({ options, onChange, plan }: OptionsProps) {
 		onToggle: (checked: boolean) => onChange({ [name]: checked }),
 	});
 	return (
-		<div class="options">
+		<div class="column">
 			<fieldset class="fields">
 				<legend>Groups</legend>
 				{fields(groupLooks)}
