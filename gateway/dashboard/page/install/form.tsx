@@ -45,7 +45,7 @@ export function InstallForm({ installer }: { readonly installer: Installer }) {
 		setSubmits(submits + 1);
 		if (Object.values(problems).some((problem) => problem !== undefined)) return;
 		if (mode === "setUp") void installer.setUp(settings);
-		else if (catalog && release) void installer.install({ catalog, release, model, settings });
+		else if (catalog && release) void installer.install({ catalog, model, settings });
 	};
 	return (
 		<form ref={form} class="panel stack" onSubmit={onSubmit} noValidate>

@@ -5,19 +5,17 @@ import { idOf } from "../../../../device/protocol/models.js";
 import type { Model } from "../../../../device/protocol/schema.js";
 import { makeNvsImage, settingsNamespace } from "../../../../hosts/esp32/nvs-image.js";
 import { partitionTableOffset, readPartitionTable } from "../../../../hosts/esp32/partition-table.js";
-import type { Catalog, Release } from "../../../api/firmware.js";
+import type { Catalog } from "../../../api/firmware.js";
 import type { App } from "../app/app.js";
 import { request } from "../app/gateway.js";
 import { Board, type FlashFile } from "./board.js";
 import { InstallError } from "./errors.js";
 import { FirmwarePort } from "./firmware-port.js";
-import { chipOf, installableRelease, loadFiles } from "./release.js";
+import { loadFiles } from "./release.js";
 import { changedSettings, type SettingsInput, storedSettings } from "./settings.js";
 
 export interface Installation {
 	readonly catalog: Catalog;
-	/** Fallback if the catalog has no release for the board's chip, for the error message. */
-	readonly release: Release;
 	readonly model: Model;
 	readonly settings: SettingsInput;
 }
@@ -128,11 +126,9 @@ export class Installer {
 	}
 
 	async #write(board: Board, installation: Installation): Promise<void> {
-		const { catalog, release, model, settings } = installation;
-		const { chipFamily } = board;
+		const { catalog, model, settings } = installation;
 		const deviceId = idOf(model, board.macAddress);
-		const fitting = installableRelease(catalog, model, (chip) => chip === chipOf(chipFamily));
-		const files = await loadFiles(fitting ?? release, model, chipFamily);
+		const files = await loadFiles(catalog, model, board.chipFamily);
 		const table = files.find(({ address }) => address === partitionTableOffset)?.data ?? new Uint8Array();
 		files.push(settingsFile(table, storedSettings(settings, await createToken(deviceId))));
 		const startedAt = this.#page.clock.now();

@@ -30,15 +30,17 @@ export function installableRelease(
 	return fitting.find((release) => channelOf(release) === stable) ?? fitting[0];
 }
 
-/** Loads the files of a release with their flash addresses. @param chipFamily chip of the board @throws InstallError */
-export async function loadFiles(release: Release, model: Model, chipFamily: string): Promise<FlashFile[]> {
-	const manifests = manifestsOf(release, model);
-	const found = manifests.find(({ chip }) => chip === chipOf(chipFamily));
+/** Loads the files of the latest release for a board with their flash addresses. @throws InstallError */
+export async function loadFiles(catalog: Catalog, model: Model, chipFamily: string): Promise<FlashFile[]> {
+	const isOfBoard = (chip: string) => chip === chipOf(chipFamily);
+	const release = installableRelease(catalog, model, isOfBoard);
+	const found = release && manifestsOf(release, model).find(({ chip }) => isOfBoard(chip));
 	if (!found) {
-		const supported = manifests.map(({ chip }) => (isBoardChip(chip) ? chip : "virtual devices"));
+		const all = catalog.releases.flatMap((known) => manifestsOf(known, model));
+		const supported = new Set(all.map(({ chip }) => (isBoardChip(chip) ? chip : "virtual devices")));
 		throw new InstallError(
 			"wrong_chip",
-			`Firmware for ${model} supports ${supported.join(" and ")}, but this board has an ${chipFamily}. Nothing was written.`,
+			`Firmware for ${model} supports ${[...supported].join(" and ")}, but this board has an ${chipFamily}. Nothing was written.`,
 		);
 	}
 	// Relative to the page, whose path may have a prefix of a reverse proxy.
@@ -60,7 +62,7 @@ export function isBoardChip(chip: string): boolean {
 }
 
 /** Converts the chip name of ESP Web Tools, such as "ESP32-S3", to that of the catalog. */
-export function chipOf(chipFamily: string): string {
+function chipOf(chipFamily: string): string {
 	return chipFamily.toLowerCase().replaceAll("-", "");
 }
 
