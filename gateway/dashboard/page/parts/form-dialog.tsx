@@ -15,6 +15,8 @@ interface FormDialogProps {
 	readonly isComplete?: boolean;
 	/** Label of the submit button; default: Save. */
 	readonly verb?: string;
+	/** Effect of the form, above the buttons. */
+	readonly preview?: ComponentChildren;
 	/** Saves the form; rejects with an error to show. */
 	readonly onSave: () => Promise<unknown>;
 	readonly onClosed: () => void;
@@ -23,7 +25,7 @@ interface FormDialogProps {
 
 /** Is open while rendered. */
 export function FormDialog(props: FormDialogProps) {
-	const { title, action, isComplete = true, verb = "Save", onSave, onClosed, children } = props;
+	const { title, action, isComplete = true, verb = "Save", preview, onSave, onClosed, children } = props;
 	const maySave = useMayChange(action) && isComplete;
 	const { run, isBusy, problem } = useRequest();
 	const form = useRef<HTMLFormElement>(null);
@@ -47,6 +49,7 @@ export function FormDialog(props: FormDialogProps) {
 			onClose={onClosed}
 			footer={
 				<>
+					{preview && <div class="preview">{preview}</div>}
 					<Problem>{problem}</Problem>
 					<button type="button" onClick={({ currentTarget }) => currentTarget.closest("dialog")?.close()}>
 						Cancel

@@ -43,7 +43,11 @@ export function FirmwareView({ search, part: id }: FirmwareViewProps) {
 			<UploadPanel />
 			<Permitted isSilent>
 				{(search === "?new" || targets) && (
-					<NewRollout key={search} targets={targets} onClose={() => location.replace("#/firmware")} />
+					<NewRollout
+						key={search}
+						targets={targets}
+						onClose={(address = "#/firmware") => location.replace(address)}
+					/>
 				)}
 			</Permitted>
 		</div>

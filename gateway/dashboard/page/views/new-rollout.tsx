@@ -1,6 +1,6 @@
-/** New rollout in three steps: firmware, devices, and how carefully they are updated. */
+/** New rollout: firmware, devices, and how carefully they are updated. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import {
 	defaultOptions,
@@ -15,8 +15,8 @@ import { rolloutAddress } from "../app/addresses.js";
 import { useTopic } from "../app/hooks.js";
 import { channelsOf, type Firmware, firmwareText } from "../model/outdated.js";
 import { devicesIn, placeText } from "../model/rooms.js";
-import { Button } from "../parts/button.js";
-import { Cards, Check, Choice, Toggles } from "../parts/field.js";
+import { Cards, Check, Choice } from "../parts/field.js";
+import { FormDialog } from "../parts/form-dialog.js";
 import { Problem } from "../parts/problem.js";
 import { Sheet } from "../parts/sheet.js";
 import { TargetChoice } from "../parts/target-choice.js";
@@ -26,7 +26,8 @@ import { useRolloutStart } from "./use-rollout-start.js";
 interface NewRolloutProps {
 	/** Preselected targets, such as the devices selected in the fleet. */
 	readonly targets: Targets | undefined;
-	readonly onClose: () => void;
+	/** @param address of the started rollout */
+	readonly onClose: (address?: string) => void;
 }
 
 export function NewRollout(props: NewRolloutProps) {
@@ -37,19 +38,12 @@ export function NewRollout(props: NewRolloutProps) {
 	const choice = all.find(({ selector }) => selector === chosen) ?? latest ?? choices[0];
 	if (!choice)
 		return (
-			<Sheet title="New rollout" onClose={props.onClose}>
+			<Sheet title="New rollout" onClose={() => props.onClose()}>
 				<p>No firmware yet. Upload firmware or create a release.</p>
 			</Sheet>
 		);
 	return <Form {...props} firmware={choice} choices={all} onChoice={setChosen} />;
 }
-
-const steps = [
-	["what", "1. What"],
-	["who", "2. Devices"],
-	["how", "3. How careful"],
-] as const;
-type StepName = (typeof steps)[number][0];
 
 type Care = "careful" | "normal" | "once" | "custom";
 const cares: readonly (readonly [Care, title: string, text: string])[] = [
@@ -67,7 +61,6 @@ interface FormProps extends NewRolloutProps {
 
 function Form({ targets: preselected, firmware: choice, choices, onChoice, onClose }: FormProps) {
 	const { firmware, fleet } = useTopic("list", "firmware");
-	const [step, setStep] = useState<StepName>(preselected ? "how" : "what");
 	const [targets, setTargets] = useState(preselected ?? { all: true });
 	const [chosenModel, setModel] = useState<Model | "">();
 	const [isStanding, setIsStanding] = useState(false);
@@ -95,9 +88,7 @@ function Form({ targets: preselected, firmware: choice, choices, onChoice, onClo
 	const release = isChannel ? { channel: channel ?? "" } : { version: selector };
 	const plan = makePlan(release, target, options, size);
 	const rollout = useRolloutStart(choice, plan, isNamed ? placeText(members) : "");
-	const index = steps.findIndex(([name]) => name === step);
-	const previous = steps[index - 1];
-	const next = steps[index + 1];
+	const started = useRef<string | undefined>(undefined);
 
 	function targetOf(): Target {
 		if (isNamed) return { devices: targets.devices ?? members.map(({ key }) => key) };
@@ -123,96 +114,67 @@ function Form({ targets: preselected, firmware: choice, choices, onChoice, onClo
 	}
 
 	return (
-		<Sheet
+		<FormDialog
 			title="New rollout"
-			keepsInput
-			onClose={onClose}
-			footer={
+			verb={rollout.text}
+			isComplete={rollout.isReady}
+			preview={
 				<>
-					<div class="preview">
-						<p role="status">{rollout.preview}</p>
-						{step === "how" && <p class="hint">{rollout.planned}</p>}
-						<Problem>{rollout.problem}</Problem>
-					</div>
-					<button type="button" onClick={previous ? () => setStep(previous[0]) : onClose}>
-						{previous ? "Back" : "Cancel"}
-					</button>
-					{next ? (
-						<Button look="primary" onClick={() => setStep(next[0])}>
-							Next
-						</Button>
-					) : (
-						<Button
-							look="primary"
-							isChange
-							disabled={!rollout.isReady}
-							onClick={async () => location.replace(rolloutAddress(await rollout.start()))}
-						>
-							{rollout.text}
-						</Button>
-					)}
+					<p role="status">{rollout.preview}</p>
+					<p class="hint">{rollout.planned}</p>
+					<Problem>{rollout.problem}</Problem>
 				</>
 			}
+			onSave={async () => {
+				started.current = rolloutAddress(await rollout.start());
+			}}
+			onClosed={() => onClose(started.current)}
 		>
-			<Toggles label="Steps" options={steps} value={step} onChange={setStep} />
-			{step === "what" && (
-				<Cards
-					label="Firmware"
-					value={selector}
-					onChange={onChoice}
-					options={choices.map((option) => [
-						option.selector,
-						option.selector.startsWith("channel ") ? `Channel ${option.channel}` : firmwareText(option),
-						detailsOf(option),
-					])}
+			<Choice
+				label="Firmware"
+				value={selector}
+				onChange={onChoice}
+				options={choices.map((option) => [option.selector, textOf(option)])}
+			/>
+			<TargetChoice withTags label="Devices" targets={targets} onChange={setTargets} />
+			{!isNamed && (
+				<>
+					<Choice
+						label="Model"
+						value={model ?? ""}
+						onChange={setModel}
+						options={[["", "All models"], ...fitting.map((board) => [board, board] as const)]}
+					/>
+					<Check
+						label={`Include new devices${isChannel ? ` and new releases of ${channel}` : ""}`}
+						checked={isStanding}
+						onToggle={setIsStanding}
+					/>
+				</>
+			)}
+			<p class="hint">
+				{targets.room !== undefined && "Updates the devices that are in the room now. "}
+				For several devices, select them on <a href="#/">Home</a> and choose Update.
+			</p>
+			<Cards label="How careful" value={care} onChange={setCare} options={cares} />
+			{care === "custom" && (
+				<RolloutOptions
+					options={custom}
+					onChange={(change) => setCustom((before) => ({ ...before, ...change }))}
+					plan={rollout.plan}
 				/>
 			)}
-			{step === "who" && (
-				<>
-					<TargetChoice withTags label="Devices" targets={targets} onChange={setTargets} />
-					{!isNamed && (
-						<>
-							<Choice
-								label="Model"
-								value={model ?? ""}
-								onChange={setModel}
-								options={[["", "All models"], ...fitting.map((board) => [board, board] as const)]}
-							/>
-							<Check
-								label={`Include new devices${isChannel ? ` and new releases of ${channel}` : ""}`}
-								checked={isStanding}
-								onToggle={setIsStanding}
-							/>
-						</>
-					)}
-					<p class="hint">
-						{targets.room !== undefined && "Updates the devices that are in the room now. "}
-						For several devices, select them on <a href="#/">Home</a> and choose Update.
-					</p>
-				</>
-			)}
-			{step === "how" && (
-				<>
-					<Cards label="How careful" value={care} onChange={setCare} options={cares} />
-					{care === "custom" && (
-						<RolloutOptions
-							options={custom}
-							onChange={(change) => setCustom((before) => ({ ...before, ...change }))}
-							plan={rollout.plan}
-						/>
-					)}
-				</>
-			)}
-		</Sheet>
+		</FormDialog>
 	);
 
-	function detailsOf({ selector: option, version, images: all }: Firmware): string {
+	function textOf(option: Firmware): string {
 		const { releases = [], latest } = firmware.catalog ?? {};
-		const date = releases.find((release) => release.version === option)?.date;
+		const ofChannel = option.selector.startsWith("channel ");
 		return [
-			option.startsWith("channel ") ? `Newest release, now ${version}` : option === latest && "latest",
-			date,
-			[...new Set(all.map(({ model: of }) => of))].join(", "),
+			ofChannel ? `Channel ${option.channel}, now ${option.version}` : firmwareText(option),
+			option.selector === latest && "latest",
+			releases.find(({ version }) => version === option.selector)?.date,
+			[...new Set(option.images.map(({ model: of }) => of))].join(", "),
 		]
 			.filter(Boolean)
 			.join(" · ");
