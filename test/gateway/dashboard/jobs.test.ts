@@ -34,7 +34,7 @@ test("counts all devices of a job, including those without a frame", () => {
 
 interface JobsOptions {
 	readonly start?: () => Promise<{ readonly id: string }>;
-	readonly onDone?: (job: Job, undo: (() => void) | undefined) => void;
+	readonly onDone?: (job: Job) => void;
 }
 
 function createJobs({ start = async () => ({ id: "" }), ...options }: JobsOptions = {}) {
@@ -71,7 +71,7 @@ test("confirms a job once, with its undo, even if it ends before the gateway ret
 	const confirmed: [string, unknown][] = [];
 	const jobs = createJobs({
 		start: () => new Promise((resolve) => (respond = resolve)),
-		onDone: (job, undo) => confirmed.push([job.doneText, undo]),
+		onDone: (job) => confirmed.push([job.doneText, job.undo]),
 	});
 	const undo = () => {};
 	const started = jobs.start(undefined, undo);

@@ -86,7 +86,7 @@ export class App {
 		},
 		now: () => this.clock.now(),
 		onChanged: () => this.painter.mark("jobs"),
-		onDone: (job, undo) => this.toasts.show(job.options.title, job.doneText, undo),
+		onDone: (job) => this.toasts.show(job.options.title, job.doneText, job.undo),
 	});
 	readonly announcements = new Jobs({
 		requests: {
@@ -272,11 +272,12 @@ export class App {
 	run(plan: Plan): void {
 		const { keys, undo } = plan;
 		const job = runPlan(plan, () => this.jobs.settle());
-		this.jobs.add(job, undo && (() => this.#restore(keys, undo)));
+		job.undo = undo && (() => this.#restore(keys, undo));
+		this.jobs.add(job);
 	}
 
 	#restore(keys: readonly string[], change: Plan["change"]): void {
-		this.run({ title: "Undo", keys, atATime: restoredAtATime, change });
+		this.run({ title: "Undo", keys, change });
 	}
 
 	/** Requests a new token for a device and starts a trial of it. */
@@ -370,9 +371,6 @@ export class App {
 		if (this.recorder.record(key, message, now, before)) this.painter.mark(`record ${key}`);
 	}
 }
-
-/** Number of devices that are restored at a time. */
-const restoredAtATime = 4;
 
 /** State of the history's entries whose address contains the whole filter. */
 const ownEntry = "filter";

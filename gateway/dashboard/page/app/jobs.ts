@@ -32,7 +32,7 @@ export interface JobsOptions<P extends Part, T, H, B> {
 	readonly now: () => number;
 	readonly onChanged: () => void;
 	/** Called when all devices of a job succeeded, which is then hidden; or when a job that can be undone has ended. */
-	readonly onDone?: (job: Job<P>, undo: Undo | undefined) => void;
+	readonly onDone?: (job: Job<P>) => void;
 }
 
 /** Change of a job: a frame, or a listed job with its changed devices. */
@@ -41,14 +41,10 @@ interface JobChange<P extends Part> extends Omit<Head<P>, "endedAt"> {
 	readonly isOver: boolean;
 }
 
-type Undo = () => void;
-
 export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	readonly #options: JobsOptions<P, T, H, B>;
 	readonly #jobs = new Map<string, Job<P>>();
 	readonly #heads = new Map<string, H>();
-	/** By id. */
-	readonly #undos = new Map<string, Undo>();
 	/** Number of jobs whose id the gateway has not returned yet. They may end before. */
 	#starting = 0;
 	/** Ids of dismissed and completed jobs, which a late message must not show again. */
@@ -74,12 +70,13 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	}
 
 	/** Starts a job of the gateway. @throws {Rejection} */
-	async start(body: B, undo?: Undo): Promise<void> {
+	async start(body: B, undo?: () => void): Promise<void> {
 		this.#starting += 1;
 		try {
 			const { id } = await this.#options.requests.start(body);
-			if (undo) this.#undos.set(id, undo);
 			await this.read(id);
+			const job = this.#jobs.get(id);
+			if (job) job.undo = undo;
 		} finally {
 			this.#starting -= 1;
 			this.settle();
@@ -87,10 +84,8 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 	}
 
 	/** Adds a job of this page. */
-	add(job: Job<P>, undo?: Undo): void {
-		const id = `here ${this.#jobs.size} ${Date.now()}`;
-		if (undo) this.#undos.set(id, undo);
-		this.#jobs.set(id, job);
+	add(job: Job<P>): void {
+		this.#jobs.set(`here ${this.#jobs.size} ${Date.now()}`, job);
 		this.settle();
 	}
 
@@ -121,14 +116,13 @@ export class Jobs<P extends Part, T, H extends Head<P> & T, B> {
 		if (onDone && this.#starting === 0)
 			for (const [id, job] of this.#jobs)
 				if (job.count() > 0 && !job.isRunning) {
-					const undo = this.#undos.get(id);
 					const isDone = job.count() === job.count("done");
-					if (isDone || undo) onDone(job, undo);
+					if (isDone || job.undo) onDone(job);
 					if (isDone) {
 						this.#jobs.delete(id);
 						this.#hidden.add(id);
 					}
-					this.#undos.delete(id);
+					job.undo = undefined;
 				}
 		onChanged();
 	}

@@ -10,7 +10,8 @@ export interface Plan {
 	readonly keys: readonly string[];
 	/** Undoes the change of one device. */
 	readonly undo?: (key: string) => Promise<unknown>;
-	readonly atATime: number;
+	/** Number of concurrent changes; default: 4. */
+	readonly atATime?: number;
 	/** Skips the remaining devices after the first failure. */
 	readonly stopsAtFailure?: boolean;
 	/** Changes one device. Rejects with the reason of a failure. */
@@ -19,7 +20,7 @@ export interface Plan {
 
 /** Starts a plan. @param onChanged called after each step */
 export function runPlan(plan: Plan, onChanged: () => void): Job {
-	const { title, keys, atATime } = plan;
+	const { title, keys, atATime = 4 } = plan;
 	const waiting = keys[Symbol.iterator]();
 	const put = (some: Iterable<string>, state: CommandState, reason: string | null = null) => {
 		const at = new Date().toISOString();

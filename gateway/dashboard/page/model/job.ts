@@ -54,6 +54,8 @@ export class Job<P extends Part = CommandPart> {
 	readonly options: JobOptions<P>;
 	/** Reason why results are missing; empty otherwise. */
 	problem = "";
+	/** Restores what the job replaced; called at most once. */
+	undo: (() => void) | undefined;
 	readonly #states: readonly P["state"][];
 	readonly #parts = new Map<string, P>();
 	#counts: Counts<P> | undefined;

@@ -3,8 +3,8 @@
  * sheet receives it as --row-height, and the number of columns as --columns.
  */
 
-import { Component, type ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { listAddress } from "../app/addresses.js";
 import { useApp } from "../app/hooks.js";
 
@@ -77,7 +77,7 @@ function itemsIn(keys: readonly string[], { columns, first, end }: Frame, active
 	return index < from ? [kept, ...items] : [...items, kept];
 }
 
-/** Measures the position of a list in the window, at most once per frame. */
+/** Measures the position of a list in the window, with each frame in which it moves. */
 function useFrame(list: { readonly current: HTMLElement | null }, minWidth: number | undefined): Frame {
 	const [frame, setFrame] = useState<Frame>({ columns: 1, rowHeight: 0, first: 0, end: 0 });
 	const known = useRef({ width: 0, rowHeight: 0 });
@@ -97,30 +97,21 @@ function useFrame(list: { readonly current: HTMLElement | null }, minWidth: numb
 	};
 	const latest = useRef(measure);
 	latest.current = measure;
-	const [{ requestMeasure, observer }] = useState(() => {
-		let isRequested = false;
-		const requestMeasure = () => {
-			if (isRequested) return;
-			isRequested = true;
-			requestAnimationFrame(() => {
-				isRequested = false;
-				latest.current();
-			});
-		};
-		return { requestMeasure, observer: new ResizeObserver(requestMeasure) };
-	});
+	// Measuring at once would change what is observed.
+	const [observer] = useState(() => new ResizeObserver(() => requestAnimationFrame(() => latest.current())));
 	useLayoutEffect(() => {
 		measure();
 		// Rows change their height with their content and the text size.
 		for (const row of list.current?.children ?? []) observer.observe(row);
 	});
 	useEffect(() => {
+		const onMoved = () => latest.current();
 		// The capture phase also covers a scrolling ancestor.
-		addEventListener("scroll", requestMeasure, { passive: true, capture: true });
-		addEventListener("resize", requestMeasure);
+		addEventListener("scroll", onMoved, { passive: true, capture: true });
+		addEventListener("resize", onMoved);
 		return () => {
-			removeEventListener("scroll", requestMeasure, { capture: true });
-			removeEventListener("resize", requestMeasure);
+			removeEventListener("scroll", onMoved, { capture: true });
+			removeEventListener("resize", onMoved);
 			observer.disconnect();
 		};
 	}, []);
@@ -154,14 +145,6 @@ interface CellProps {
 }
 
 /** Cell that is not rendered again while the list is scrolled. */
-export class Cell extends Component<CellProps> {
-	override shouldComponentUpdate({ cellKey, isActive, content }: CellProps): boolean {
-		return (
-			cellKey !== this.props.cellKey || isActive !== this.props.isActive || content !== this.props.content
-		);
-	}
-
-	override render({ cellKey, isActive = false, content }: CellProps) {
-		return content(cellKey, isActive);
-	}
+export function Cell({ cellKey, isActive = false, content }: CellProps) {
+	return useMemo(() => <>{content(cellKey, isActive)}</>, [cellKey, isActive, content]);
 }

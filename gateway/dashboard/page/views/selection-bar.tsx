@@ -24,8 +24,6 @@ import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { Permitted } from "../parts/permitted.js";
 
-/** Number of concurrent requests. */
-const atATime = 4;
 /** Time within which the gateway reports changed tags. */
 const reportedWithinMs = 5_000;
 
@@ -91,13 +89,13 @@ export function SelectionBar() {
 		};
 		const undo = (key: string) => setTags(key, sent.current.get(key)?.tags ?? [], before.get(key) ?? []);
 		const title = `${isAdded ? "Add" : "Remove"} ${tags.join(", ")}`;
-		app.run({ title, keys: keysOf(chosen), atATime, change, undo });
+		app.run({ title, keys: keysOf(chosen), change, undo });
 	};
 	const changeRoom = () => {
 		const before = new Map(chosen.map(({ key, session }) => [key, session]));
 		const change = (key: string) => changeLabel(key, before.get(key) ?? {}, { room });
 		const undo = (key: string) => changeLabel(key, { room }, { room: before.get(key)?.room ?? "" });
-		app.run({ title: roomTitle, keys: keysOf(chosen), atATime, change, undo });
+		app.run({ title: roomTitle, keys: keysOf(chosen), change, undo });
 	};
 	const roomTitle = room === "" ? "No room" : `Room ${room}`;
 	const links = (
@@ -199,7 +197,6 @@ export function SelectionBar() {
 												app.run({
 													title: "Forget",
 													keys: keysOf(away),
-													atATime,
 													change: (deviceId) =>
 														request("DELETE /api/devices/:deviceId", { params: { deviceId } }),
 												})
