@@ -4,8 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { maxSoundSeconds } from "../../../api/announcement.js";
 import { countdown } from "../../../api/client/words.js";
 import { Button } from "../parts/button.js";
-import { Problem } from "../parts/problem.js";
-import { useRequest } from "../parts/use-request.js";
+import { Problem, useRequest } from "../parts/problem.js";
 import { interruption, release, startRecording } from "./microphone.js";
 
 interface RecordingProps {

@@ -70,3 +70,9 @@ function decode(text: string): string {
 export function listAddress(): string {
 	return location.hash.split("?")[0] || "#/";
 }
+
+/** Gateway address for devices, derived from the address of this page. */
+export function ownDeviceAddress(): string {
+	const address = new URL("device", document.baseURI);
+	return `${address.protocol.replace("http", "ws")}//${address.host}${address.pathname}`;
+}

@@ -24,11 +24,11 @@ import { type Attempt, newSettings, PendingCommands } from "../model/pending-com
 import { playKind } from "../model/plays.js";
 import { Selection } from "../model/selection.js";
 import { listAddress } from "./addresses.js";
-import { restoringCommands } from "./bulk.js";
 import { FirmwareStore } from "./firmware.js";
 import { request, requestIfFound } from "./gateway.js";
 import { Jobs } from "./jobs.js";
 import { Link, type LinkState } from "./link.js";
+import { restoringCommands } from "./mute.js";
 import { Painter, type Topic } from "./painter.js";
 import { type Plan, runPlan } from "./plan.js";
 import { Recorder } from "./recorder.js";

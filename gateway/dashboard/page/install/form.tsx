@@ -3,9 +3,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Model, models } from "../../../../device/protocol/schema.js";
 import { isLoopback, trimmedSetting } from "../../../../hosts/esp32/nvs-settings.js";
+import { ownDeviceAddress } from "../app/addresses.js";
 import { request } from "../app/gateway.js";
 import { useFirmware } from "../app/hooks.js";
-import { ownDeviceAddress } from "../model/own-address.js";
 import { settingLabels, settingTypes } from "../model/setting-labels.js";
 import { Button } from "../parts/button.js";
 import { Cards, Choice, Field, type FieldProps } from "../parts/field.js";

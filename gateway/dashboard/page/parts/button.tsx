@@ -5,8 +5,7 @@ import { useState } from "preact/hooks";
 import type { Action } from "../../../api/commands.js";
 import { useDenial, useMayChange } from "../app/hooks.js";
 import { Ask, type Question } from "./dialog.js";
-import { Problem } from "./problem.js";
-import { useRequest } from "./use-request.js";
+import { Problem, useRequest } from "./problem.js";
 
 interface ButtonProps {
 	/** Classes: primary, quiet, small. */

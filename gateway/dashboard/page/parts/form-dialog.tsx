@@ -4,9 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { Action } from "../../../api/commands.js";
 import { useMayChange } from "../app/hooks.js";
-import { Problem } from "./problem.js";
+import { Problem, useRequest } from "./problem.js";
 import { Sheet } from "./sheet.js";
-import { useRequest } from "./use-request.js";
 
 interface FormDialogProps {
 	readonly title: string;

@@ -14,9 +14,8 @@ import { quietLimit } from "../model/rooms.js";
 import { moveVolumes, type Volumes } from "../model/volumes.js";
 import { Button } from "./button.js";
 import { Icon } from "./icon.js";
-import { Problem } from "./problem.js";
+import { Problem, useRequest } from "./problem.js";
 import { Slider } from "./slider.js";
-import { useRequest } from "./use-request.js";
 
 interface TileProps {
 	/** Name of the device or room, for the controls. */

@@ -1,6 +1,6 @@
 /** Shown without devices: how to add one, with the address of this gateway. */
 
-import { ownDeviceAddress } from "../model/own-address.js";
+import { ownDeviceAddress } from "../app/addresses.js";
 import { TokenCommand } from "../parts/copy-button.js";
 import { Panel } from "../parts/panel.js";
 import { Permitted } from "../parts/permitted.js";

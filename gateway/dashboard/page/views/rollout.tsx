@@ -29,10 +29,9 @@ import { Toggles } from "../parts/field.js";
 import { Item } from "../parts/item.js";
 import { PageHead } from "../parts/page-head.js";
 import { Panel } from "../parts/panel.js";
-import { Problem } from "../parts/problem.js";
+import { Problem, useRequest } from "../parts/problem.js";
 import { Rows } from "../parts/rows.js";
 import { SegmentBar } from "../parts/segment-bar.js";
-import { useRequest } from "../parts/use-request.js";
 
 /** Number of devices up to which all are listed. */
 const fewDevices = 20;
