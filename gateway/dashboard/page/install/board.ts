@@ -1,21 +1,11 @@
 /** Board on a USB port: wraps esptool-js with specific errors and the final reset that esptool-js lacks. */
 
-import {
-	ESPLoader,
-	ESPRESSIF_VID,
-	HardReset,
-	Transport,
-	UnexpectedChipIdError,
-	UnexpectedChipMagicError,
-} from "esptool-js";
+import { ESPLoader, HardReset, Transport, UnexpectedChipIdError, UnexpectedChipMagicError } from "esptool-js";
 import { messageOf } from "../../../../device/message-of.js";
 import { InstallError } from "./errors.js";
 
 /** Default of esptool for a USB-to-UART bridge; the native USB port ignores it. */
 const bitsPerSecond = 460_800;
-/** Strapping register of the ESP32-S3; bit 3 is GPIO0, the BOOT button. */
-const strapRegister = 0x6000_4038;
-const gpio0 = 0x8;
 const closeMs = 2_000;
 
 export interface FlashFile {
@@ -29,12 +19,10 @@ export class Board {
 	readonly chipFamily: string;
 	/** For example 02:00:00:a1:b2:c3. */
 	readonly macAddress: string;
-	readonly #port: SerialPort;
 	readonly #loader: ESPLoader;
 	readonly #lost: Promise<never>;
 
-	private constructor(port: SerialPort, loader: ESPLoader, macAddress: string, lost: Promise<never>) {
-		this.#port = port;
+	private constructor(loader: ESPLoader, macAddress: string, lost: Promise<never>) {
 		this.#loader = loader;
 		this.#lost = lost;
 		this.macAddress = macAddress;
@@ -57,7 +45,7 @@ export class Board {
 		try {
 			await Promise.race([loader.main(), lost]);
 			const macAddress = await Promise.race([loader.chip.readMac(loader), lost]);
-			return new Board(port, loader, macAddress, lost);
+			return new Board(loader, macAddress, lost);
 		} catch (error) {
 			await close(transport);
 			throw asInstallError(error, "no_answer");
@@ -79,39 +67,22 @@ export class Board {
 				onProgress((sizeOf(files.slice(0, index)) + (written / ofFile) * size) / sizeOf(files));
 			},
 		});
-		await this.#do(writing);
+		try {
+			await Promise.race([writing, this.#lost]);
+		} catch (error) {
+			throw asInstallError(error, "write_failed");
+		}
 	}
 
-	/**
-	 * Starts the firmware.
-	 * @returns false if the BOOT button selected download mode: a reset over native USB then enters it again, and only the reset button
-	 * starts the firmware
-	 */
-	async restart(): Promise<boolean> {
-		const needsResetButton = await this.#needsResetButton().catch(() => false);
+	/** Starts the firmware, except on the chip's own USB port after the BOOT button was used. */
+	async restart(): Promise<void> {
 		// The port may disappear while the board restarts.
 		await this.#loader.after("hard_reset").catch(() => {});
-		return !needsResetButton;
 	}
 
 	/** Frees the port for other programs. */
 	close(): Promise<void> {
 		return close(this.#loader.transport);
-	}
-
-	async #needsResetButton(): Promise<boolean> {
-		// Native USB port of the chip.
-		const isNative = this.#port.getInfo().usbVendorId === ESPRESSIF_VID;
-		if (!isNative || this.#loader.chip.CHIP_NAME !== "ESP32-S3") return false;
-		return ((await this.#do(this.#loader.readReg(strapRegister))) & gpio0) === 0;
-	}
-
-	async #do<T>(work: Promise<T>): Promise<T> {
-		try {
-			return await Promise.race([work, this.#lost]);
-		} catch (error) {
-			throw asInstallError(error, "write_failed");
-		}
 	}
 }
 

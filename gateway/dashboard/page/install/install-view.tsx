@@ -103,7 +103,10 @@ function Done({ deviceId }: { deviceId: string }) {
 }
 
 const ringMeanings = [
-	["Ring stays dark", "press the reset button (EN or RST); some boards do not restart automatically."],
+	[
+		"Ring stays dark",
+		"press the reset button (EN or RST). Some boards do not restart by themselves, such as after the BOOT button was used.",
+	],
 	["Red", "Wi-Fi network not found, or wrong password."],
 	["Orange", "gateway unreachable at the configured address."],
 ] as const;

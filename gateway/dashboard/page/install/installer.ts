@@ -137,10 +137,8 @@ export class Installer {
 			this.#set({ name: "working", words, percent: Math.floor(100 * part) });
 		onProgress(0);
 		await board.write(files, onProgress);
-		const next = (await board.restart())
-			? "Waiting for it to connect…"
-			: "Press its reset button (EN or RST): it cannot restart automatically after the BOOT button was used.";
-		this.#waitFor(deviceId, startedAt, `${deviceId} is installed. ${next}`);
+		await board.restart();
+		this.#waitFor(deviceId, startedAt, `${deviceId} is installed. Waiting for it to connect…`);
 	}
 
 	/** Waits for a device to connect. @param startedAt start of the installation; earlier connections are ignored */
