@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deviceStatuses, failureStatuses } from "../../../../../gateway/api/statuses.js";
+import {
+	type DeviceStatus,
+	deviceStatuses,
+	failureStatuses,
+	zeros,
+} from "../../../../../gateway/api/statuses.js";
 import { speaker } from "../gateway.js";
 import { mount } from "../mount.js";
 
 const { RolloutPage } = await import("../../../../../gateway/dashboard/page/views/rollout.js");
 
-const counts = Object.fromEntries(deviceStatuses.map((status) => [status, 0]));
+const counts = zeros(deviceStatuses);
 const head = {
 	id: "autumn",
 	version: "1.4.0",
@@ -73,4 +78,35 @@ test("shows why a rollout that somebody else changed meanwhile was not resumed, 
 	assert.deepEqual(view.problems, [detail]);
 	assert.match(view.texts("status").join(), /^Canceled/);
 	assert.equal(view.has("button", "Resume"), false);
+});
+
+test("loads the devices again when the gateway reports progress", async (t) => {
+	let status: DeviceStatus = "queued";
+	const progress = { id: "autumn", version: "1.4.0", status: "running", pausedBecause: null } as const;
+	const device = { group: 0, attempts: 1, reason: null, version: null, changedAt: null };
+	const view = await mount(
+		t,
+		RolloutPage,
+		{ id: "autumn" },
+		{
+			devices: [speaker("a", { name: "Counter" })],
+			replies: {
+				"GET /api/rollouts": { rollouts: [{ ...head, ...progress, counts: { ...counts, queued: 1 } }] },
+				[`GET /api/rollouts/autumn/devices?${new URLSearchParams({ status: deviceStatuses.join() })}`]:
+					() => ({
+						devices: [{ ...device, deviceId: "a", status }],
+					}),
+			},
+		},
+	);
+	assert.match(view.texts("listitem").join(), /Counter.*Waiting/);
+	status = "rebooting";
+	view.gateway.send({
+		type: "rollout_update",
+		...progress,
+		counts: { ...zeros(deviceStatuses), rebooting: 1 },
+		revision: 4,
+	});
+	await view.advance();
+	assert.match(view.texts("listitem").join(), /Counter.*Restarting/);
 });
