@@ -26,7 +26,6 @@ const failures = Object.freeze({ none: 0, unknownCommand: 5, wrongChecksum: 7, b
 const registers = Object.freeze({
 	/** Register with the low 32 bits of the MAC address; the high bits follow. */
 	mac: 0x6000_7044,
-	strap: 0x6000_4038,
 	flashCommand: 0x6000_2000,
 	flashWord: 0x6000_2058,
 });
@@ -39,8 +38,6 @@ export interface RomLoaderOptions {
 	readonly mac: Uint8Array;
 	/** Chip id as in an image header. */
 	readonly chipId: number;
-	/** Whether BOOT was held at the last reset. */
-	readonly isBootHeld: () => boolean;
 	/** Baud rate of the line. */
 	readonly onBaudRate: (bitsPerSecond: number) => void;
 }
@@ -135,11 +132,10 @@ export class RomLoader {
 	}
 
 	#register(address: number): number {
-		const { mac, isBootHeld } = this.#options;
+		const { mac } = this.#options;
 		const bytes = Buffer.from(mac);
 		if (address === registers.mac) return bytes.readUInt32BE(2);
 		if (address === registers.mac + 4) return bytes.readUInt16BE(0);
-		if (address === registers.strap) return isBootHeld() ? 0 : 0x8;
 		if (address === registers.flashWord) return flashId;
 		return 0;
 	}

@@ -167,7 +167,6 @@ export class UsbBoard {
 			flash: this.flash,
 			mac: Buffer.from(`020000${serial}`, "hex"),
 			chipId: chipIds[chip],
-			isBootHeld: () => this.#isBootHeld,
 			onBaudRate: (bitsPerSecond) => {
 				this.#rates.loader = bitsPerSecond;
 			},
