@@ -18,6 +18,8 @@ export async function call<T>(url: string, method: string, path: string, body?: 
 	const isFile = Buffer.isBuffer(body);
 	const response = await fetch(`${url}/api/${path}`, {
 		method,
+		// A suspended gateway does not respond.
+		signal: AbortSignal.timeout(20_000),
 		headers: {
 			...bearer(monitorToken),
 			...(body && { "Content-Type": isFile ? "audio/wav" : "application/json" }),

@@ -1,14 +1,15 @@
 /**
- * Network link between one client and the gateway: a TCP proxy with faults. TCP itself loses nothing: after a drop
+ * Network link of clients to a server on 127.0.0.1: a TCP proxy with faults. TCP itself loses nothing: after a drop
  * all bytes up to the end of the connection are dropped.
  */
 
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { type Owner, onEnd } from "./cleanup.js";
 import { portOf } from "./ports.js";
 
 /**
- * "stalled": nothing passes until the fault ends. "upstream lost": nothing reaches the gateway. "downstream lost":
+ * "stalled": nothing passes until the fault ends. "upstream lost": nothing reaches the server. "downstream lost":
  * nothing reaches the client. "torn": half of the next bytes pass, then the connection ends. "slow": a few bytes at a
  * time.
  */
@@ -17,9 +18,11 @@ export type LinkFault = "stalled" | "upstream lost" | "downstream lost" | "torn"
 const sliceBytes = 61;
 
 export class FaultyLink {
-	/** Port of the gateway; undefined: connections are rejected. */
-	target: number | undefined;
+	/** Changes what the server sends, chunk by chunk. */
+	rewrite: ((chunk: Buffer) => Buffer) | undefined;
 	readonly #server: Server;
+	/** Port of the server; undefined: connections are rejected. */
+	#target: number | undefined;
 	readonly #sockets = new Set<Socket>();
 	#fault: LinkFault | undefined;
 	/** Writes that wait for the end of a stall. */
@@ -36,6 +39,14 @@ export class FaultyLink {
 		return new FaultyLink(server);
 	}
 
+	/** Opens a link to a port that is closed when the test ends. */
+	static async to(t: Owner, port: number): Promise<FaultyLink> {
+		const link = await FaultyLink.open();
+		onEnd(t, () => link.close());
+		link.route(port);
+		return link;
+	}
+
 	get port(): number {
 		return portOf(this.#server);
 	}
@@ -45,6 +56,12 @@ export class FaultyLink {
 		if (this.#fault === "upstream lost" || this.#fault === "downstream lost") this.cut();
 		this.#fault = fault;
 		for (const resume of this.#waiting.splice(0)) resume();
+	}
+
+	/** Ends every connection; new ones lead to this port, or are rejected if it is undefined. */
+	route(port: number | undefined): void {
+		this.#target = port;
+		this.cut();
 	}
 
 	/** Ends every connection at once. Node spins at its exit if `resetAndDestroy` meets a pending `end`. */
@@ -58,12 +75,12 @@ export class FaultyLink {
 	}
 
 	#onConnection(client: Socket): void {
-		if (this.target === undefined) return void client.destroy();
-		const gateway = connect({ port: this.target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+		if (this.#target === undefined) return void client.destroy();
+		const server = connect({ port: this.#target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
 		client.setNoDelay(true);
 		for (const [from, to, lost] of [
-			[client, gateway, "upstream lost"],
-			[gateway, client, "downstream lost"],
+			[client, server, "upstream lost"],
+			[server, client, "downstream lost"],
 		] as const) {
 			this.#sockets.add(from);
 			from.on("error", () => {});
@@ -78,7 +95,8 @@ export class FaultyLink {
 	async #pass(from: Socket, to: Socket, lost: LinkFault): Promise<void> {
 		try {
 			const chunks = from.iterator({ destroyOnReturn: false });
-			for await (const chunk of chunks) await this.#passOn(chunk, from, to, lost);
+			const rewrite = lost === "downstream lost" ? this.rewrite : undefined;
+			for await (const chunk of chunks) await this.#passOn(rewrite?.(chunk) ?? chunk, from, to, lost);
 			while (this.#fault === "stalled") await this.#change();
 			to.end();
 		} catch {

@@ -9,8 +9,7 @@ import type { TestContext } from "node:test";
 import { type StateReport, uplinks } from "../../device/protocol/messages.js";
 import { type Model, matches } from "../../device/protocol/schema.js";
 import type { GatewayOptions } from "../../gateway/gateway.js";
-import type { Exit } from "../../hosts/virtual/node/exit.js";
-import { VirtualDevice, type VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
+import type { VirtualDevice, VirtualDeviceOptions } from "../../hosts/virtual/node/virtual-device.js";
 import { addRelease, type NewRelease } from "../../scripts/release/folder.js";
 import { type Authority, tlsFiles } from "./certificates.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
@@ -24,6 +23,7 @@ import {
 	type RunningGateway,
 	runGateway,
 } from "./running.js";
+import { powerOn } from "./scripted-gateway.js";
 
 export interface Fleet extends RunningGateway {
 	readonly monitorClient: Client;
@@ -73,24 +73,14 @@ export async function runFleet(
 	const gatewayUrl = `${running.url.replace("http", "ws")}/device`;
 	const ended = ["updated", "rolled_back", "failed"];
 	const monitorClient = await running.monitor();
-	const exits: Exit[] = [];
-	onEnd(t, () => {
-		if (exits.length > 0) throw new Error(`a device exited: ${JSON.stringify(exits)}`);
-	});
 	return {
 		...running,
 		monitorClient,
 		releasesDir,
 		async powerOn(model, options = {}) {
-			const serial = options.serial ?? "a1b2c3";
-			const device = await VirtualDevice.start({
-				model,
-				serial,
-				settings: { gateway: gatewayUrl, token: deviceToken, ...(authority && { ca: authority.base64 }) },
-				onExit: (exit) => exits.push(exit),
-				...options,
-			});
-			onEnd(t, () => device.close());
+			const ca = authority && { ca: authority.base64 };
+			const settings = { gateway: gatewayUrl, token: deviceToken, ...ca };
+			const device = await powerOn(t, { url: gatewayUrl }, model, { settings, ...options });
 			return fleetDevice(device, monitorClient);
 		},
 		async release(version, ...images) {

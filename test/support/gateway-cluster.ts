@@ -2,15 +2,16 @@
 
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { call } from "./call.js";
 import { temporaryDirectory } from "./cleanup.js";
 import { eventually } from "./eventually.js";
+import { FaultyLink } from "./faulty-link.js";
 import { GatewayProcess } from "./gateway-process.js";
 import { deviceToken, monitorToken } from "./gateway-settings.js";
 import { runHaproxy } from "./haproxy.js";
 import { isNatsOld, type NatsServer, startNats, startNatsCluster } from "./nats.js";
 import { freePort } from "./ports.js";
 import { whyMissing } from "./programs.js";
-import { startProxy } from "./tcp-proxy.js";
 
 /** Reason to skip tests that use it. */
 export const clusterMissing = whyMissing("nats-server", "haproxy");
@@ -34,26 +35,33 @@ export interface GatewayCluster {
 }
 
 export class ClusterGateway extends GatewayProcess {
-	readonly #wires: readonly { cut(): void; heal(): void }[];
+	/** Links to the servers by their ports. */
+	readonly #links: ReadonlyMap<number, FaultyLink>;
 
-	/** @param wires to the servers */
+	/** @param environment without its servers @param links to the servers by their ports */
 	constructor(
 		t: TestContext,
 		port: number,
 		environment: Readonly<Record<string, string>>,
-		wires: readonly { cut(): void; heal(): void }[],
+		links: ReadonlyMap<number, FaultyLink>,
 	) {
-		super(t, port, environment);
-		this.#wires = wires;
+		const urls = [...links.values()].map((link) => `nats://127.0.0.1:${link.port}`);
+		super(t, port, { ...environment, NATS_URL: urls.join(",") });
+		this.#links = links;
 	}
 
 	/** Disconnects it from the servers. */
 	cut(): void {
-		for (const { cut } of this.#wires) cut();
+		for (const link of this.#links.values()) link.route(undefined);
 	}
 
 	heal(): void {
-		for (const { heal } of this.#wires) heal();
+		for (const [port, link] of this.#links) link.route(port);
+	}
+
+	/** Sends a request to a path below /api/ as a monitor, like `call`. */
+	call<T>(method: string, path: string, body?: object): Promise<T> {
+		return call(this.url, method, path, body);
 	}
 
 	/** Resolves once it knows a release. */
@@ -71,7 +79,8 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 	const servers = options.servers === 1 ? [await startNats(t)] : await startNatsCluster(t, "--no_advertise");
 	const gateways: ClusterGateway[] = [];
 	for (let index = 0; index < count; index++) {
-		const wires = await Promise.all(servers.map((server) => startProxy(t, server.port)));
+		const links = new Map<number, FaultyLink>();
+		for (const { port } of servers) links.set(port, await FaultyLink.to(t, port));
 		const environment = {
 			DATA_DIR: join(directory, `gateway-${index}`),
 			RELEASES_DIR: releasesDir,
@@ -79,12 +88,11 @@ export async function startCluster(t: TestContext, options: ClusterOptions): Pro
 			MONITOR_TOKEN: monitorToken,
 			TRUST_PROXY: "127.0.0.1",
 			LOG_LEVEL: "info",
-			NATS_URL: wires.map(({ port }) => `nats://127.0.0.1:${port}`).join(","),
 			NATS_ALLOW_OLD: isNatsOld ? "1" : "0",
 			IMAGE_CHECK: "off",
 			...options.environment,
 		};
-		gateways.push(new ClusterGateway(t, await freePort(), environment, wires));
+		gateways.push(new ClusterGateway(t, await freePort(), environment, links));
 	}
 	await Promise.all(gateways.map((gateway) => gateway.start()));
 	const port = await runHaproxy(

@@ -1,18 +1,15 @@
 /** Gateway as a separate process, started like `npm start`, which can be signaled, killed and measured. */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { constants, openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
-import { onEnd } from "./cleanup.js";
 import { entryPoint } from "./entry-point.js";
 import { nextEvent } from "./eventually.js";
-import { bearer } from "./gateway-settings.js";
+import { type ServerProgram, startProgram } from "./server-program.js";
 
 /** Start-up timeout. A busy computer takes seconds; a gateway on NATS waits until a leader is elected. */
 const startMs = 120_000;
-/** Characters of its log in the error after a failed start. */
-const mostSaid = 4_000;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -34,8 +31,12 @@ interface ProcessOptions {
 export function startProcess(
 	t: TestContext,
 	environment: Environment,
-	options: ProcessOptions = {},
+	options?: ProcessOptions,
 ): ChildProcess {
+	return run(t, environment, options).child;
+}
+
+function run(t: TestContext, environment: Environment, options: ProcessOptions = {}): ServerProgram {
 	const {
 		program = entryPoint("gateway/main.ts"),
 		words = [],
@@ -43,17 +44,11 @@ export function startProcess(
 		stderr = "pipe",
 		cwd = process.cwd(),
 	} = options;
-	const child = spawn(process.execPath, [...program, ...words], {
+	return startProgram(t, process.execPath, [...program, ...words], {
 		env: { PATH: process.env.PATH, PORT: "0", ...environment },
 		stdio: ["ignore", stdout, stderr],
 		cwd,
 	});
-	onEnd(t, async () => {
-		if (child.exitCode !== null || child.signalCode !== null) return;
-		child.kill("SIGKILL");
-		await nextEvent(child, "exit");
-	});
-	return child;
 }
 
 /** Start-up lines of standard output by name. */
@@ -96,61 +91,35 @@ export class GatewayProcess {
 	readonly url: string;
 	readonly #t: TestContext;
 	readonly #environment: Environment;
-	readonly #monitorToken: string;
-	#child: ChildProcess | undefined;
+	#program: ServerProgram | undefined;
 
-	/** @param environment with both tokens */
 	constructor(t: TestContext, port: number, environment: Environment) {
 		this.#t = t;
 		this.port = port;
 		this.url = `http://127.0.0.1:${port}`;
 		this.#environment = { ...environment, PORT: String(port) };
-		this.#monitorToken = environment.MONITOR_TOKEN ?? "";
 	}
 
 	/** Resolves once it listens. */
 	async start(): Promise<void> {
-		const child = startProcess(this.#t, this.#environment);
-		this.#child = child;
-		let said = "";
-		child.stderr?.on("data", (chunk) => {
-			said = `${said}${chunk}`.slice(-mostSaid);
-		});
+		this.#program = run(this.#t, this.#environment);
+		const { child, said } = this.#program;
 		await readStartupOutput(child).catch((error: Error) => {
-			throw new Error(`${error.message}:\n${said}`);
+			throw new Error(`${error.message}:\n${said()}`);
 		});
 		child.stdout?.resume();
 	}
 
 	/** Kills it (SIGKILL). */
 	async kill(): Promise<void> {
-		const child = this.#child;
-		this.#child = undefined;
-		child?.kill("SIGKILL");
-		if (child && child.exitCode === null && child.signalCode === null) await nextEvent(child, "exit");
+		await this.#program?.end();
 	}
 
 	suspend(): void {
-		this.#child?.kill("SIGSTOP");
+		this.#program?.child.kill("SIGSTOP");
 	}
 
 	resume(): void {
-		this.#child?.kill("SIGCONT");
-	}
-
-	/**
-	 * Sends an HTTP request to a path below /api/ as a monitor. @throws if there is no response, or its status is not
-	 * 200 to 299
-	 */
-	async call<T>(method: string, path: string, body?: object): Promise<T> {
-		const response = await fetch(new URL(path, `${this.url}/api/`), {
-			method,
-			headers: bearer(this.#monitorToken),
-			signal: AbortSignal.timeout(20_000),
-			...(body && { body: JSON.stringify(body) }),
-		});
-		const text = await response.text();
-		if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-		return JSON.parse(text);
+		this.#program?.child.kill("SIGCONT");
 	}
 }

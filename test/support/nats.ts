@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { coerce, lt, type SemVer } from "semver";
 import { type Owner, temporaryDirectory } from "./cleanup.js";
 import { freePort } from "./ports.js";
-import { findOptional, testMachine } from "./programs.js";
+import { findOptional, pathOf, testMachine } from "./programs.js";
 import { type ServerProgram, startProgram } from "./server-program.js";
 
 /** Time in which a server that was killed reads JetStream's files again, which takes a busy computer seconds. */
@@ -114,7 +114,7 @@ function serverOf(
 			return program?.child.pid ?? 0;
 		},
 		start: async () => {
-			program ??= startProgram(t, "nats-server", words);
+			program ??= startProgram(t, pathOf("nats-server"), words);
 			await answers((status) => status !== 0);
 		},
 		ready: (limitMs) => answers((status) => status === 200, limitMs),

@@ -1,4 +1,4 @@
-/** Optional programs that listen on a port of 127.0.0.1, ended with the test. */
+/** Programs that are ended with the test, such as optional ones that listen on a port of 127.0.0.1. */
 
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { type Owner, onEnd } from "./cleanup.js";
@@ -17,13 +17,14 @@ export interface ServerProgram {
 	end(signal?: NodeJS.Signals): Promise<void>;
 }
 
+/** @param path of the program */
 export function startProgram(
 	t: Owner,
-	name: ProgramName,
+	path: string,
 	words: readonly string[],
 	options: SpawnOptions = {},
 ): ServerProgram {
-	const child = spawn(pathOf(name), words, { ...options, stdio: ["ignore", "ignore", "pipe"] });
+	const child = spawn(path, words, { stdio: ["ignore", "ignore", "pipe"], ...options });
 	let said = "";
 	child.stderr?.on("data", (chunk) => {
 		said = `${said}${chunk}`.slice(-mostSaid);
@@ -44,7 +45,7 @@ export async function startServer(
 	name: ProgramName,
 	...words: readonly string[]
 ): Promise<ServerProgram> {
-	const program = startProgram(t, name, words);
+	const program = startProgram(t, pathOf(name), words);
 	await waitUntil(() => {
 		if (program.child.exitCode !== null) throw new Error(`${name} ended: ${program.said()}`);
 		return isListening(port);

@@ -4,12 +4,15 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { Announcement } from "../../gateway/api/announcement.js";
+import type { SessionRecord } from "../../gateway/api/session.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { call } from "../support/call.js";
 import { onEnd } from "../support/cleanup.js";
 import { waitUntil } from "../support/eventually.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+import { FaultyLink } from "../support/faulty-link.js";
+import { deviceToken, runGateway, temporaryDirectory } from "../support/running.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
-import { startProxy } from "../support/tcp-proxy.js";
 import { yieldToSockets } from "../support/virtual-time.js";
 
 const names = ["first", "second", "third", "fourth", "fifth"] as const;
@@ -29,7 +32,7 @@ async function run(t: TestContext) {
 	const environment = { SPEECH_COMMAND: voice };
 	let { gateway, url } = await runGateway(t, { dataDir, environment });
 	const port = Number(new URL(url).port);
-	const proxy = await startProxy(t, port);
+	const link = await FaultyLink.to(t, port);
 	let trace = "";
 	const device = await VirtualDevice.start({
 		model: "DEV-1",
@@ -38,26 +41,18 @@ async function run(t: TestContext) {
 		onTrace: (text) => {
 			trace += text;
 		},
-		settings: { gateway: `ws://127.0.0.1:${proxy.port}/device`, token: deviceToken },
+		settings: { gateway: `ws://127.0.0.1:${link.port}/device`, token: deviceToken },
 	});
 	onEnd(t, () => device.close());
 	const captured = capture(device.board);
 
-	const call = async (path: string, body?: object) => {
-		const headers = { ...bearer(monitorToken), "Content-Type": "application/json" };
-		const more = body && { method: "POST", body: JSON.stringify(body) };
-		const response = await fetch(`${url}/api/${path}`, { headers, ...more });
-		return response.ok ? response.json() : {};
-	};
 	const ids = new Map<Name, string>();
 	const announce = async (name: Name) => {
-		const { id } = Object(
-			await call("announcements", { text: name, targets: { devices: [device.deviceId] } }),
-		);
-		ids.set(name, id);
+		const announcement = { text: name, targets: { devices: [device.deviceId] } };
+		ids.set(name, (await call<{ id: string }>(url, "POST", "announcements", announcement)).id);
 	};
-	const stateOf = async (name: Name): Promise<string> =>
-		Object(await call(`announcements/${ids.get(name)}`)).devices?.[0].state;
+	const stateOf = async (name: Name) =>
+		(await call<Announcement>(url, "GET", `announcements/${ids.get(name)}`)).devices[0]?.state;
 	/** Advances the device's clock until then, across its restarts. */
 	const until = (predicate: () => Promise<boolean>) =>
 		waitUntil(predicate, async () => {
@@ -70,7 +65,10 @@ async function run(t: TestContext) {
 			assert.doesNotMatch(String(found), /failed|busy|expired/, name);
 			return found === state;
 		});
-	const isConnected = async () => Object(await call(`devices/${device.deviceId}`)).connected === true;
+	const isConnected = async () => {
+		const { devices } = await call<{ devices: SessionRecord[] }>(url, "GET", "devices");
+		return devices[0]?.connected === true;
+	};
 	/** Waits for messages to reach the device. */
 	const pass = async () => {
 		for (let round = 0; round < 10; round++) {
@@ -96,7 +94,8 @@ async function run(t: TestContext) {
 	}
 	return {
 		device,
-		proxy,
+		disconnect: () => link.route(undefined),
+		reconnect: () => link.route(port),
 		announce,
 		stateOf,
 		until,
@@ -121,10 +120,11 @@ async function run(t: TestContext) {
 }
 
 test("plays queued announcements on the device once after a lost link, ends the others, and plays later ones", async (t) => {
-	const { proxy, announce, stateOf, until, becomes, isConnected, pass, press, heard } = await run(t);
-	proxy.cut();
+	const { disconnect, reconnect, ...rest } = await run(t);
+	const { announce, stateOf, until, becomes, isConnected, pass, press, heard } = rest;
+	disconnect();
 	for (const name of ["first", "second", "third"] as const) await becomes(name, "away");
-	proxy.heal();
+	reconnect();
 	await until(isConnected);
 	await announce("fourth");
 	await announce("fifth");

@@ -3,64 +3,48 @@ import { test } from "node:test";
 import { checkUplink } from "../../device/protocol/messages.js";
 import { buildFirmware } from "../../hosts/virtual/node/firmware.js";
 import { VirtualDevice } from "../../hosts/virtual/node/virtual-device.js";
+import { call } from "../support/call.js";
 import { onEnd, temporaryDirectory } from "../support/cleanup.js";
 import { nextEvent } from "../support/eventually.js";
-import { readStartupOutput, startProcess } from "../support/gateway-process.js";
+import { GatewayProcess } from "../support/gateway-process.js";
+import { freePort } from "../support/ports.js";
 import { bearer, Client, deviceToken, monitorToken } from "../support/running.js";
 
 const rules = "test/hosts/virtual/xs/firmware/crashing-rules.ts";
 
-interface ShownCrash {
-	readonly id: string;
-	readonly kind: string;
-	readonly file: string | null;
-	readonly line: number | null;
-	readonly version: string | null;
-}
-
-async function crashesOf(url: string, deviceId: string): Promise<readonly ShownCrash[]> {
-	const response = await fetch(`${url}/api/devices/${deviceId}`, { headers: bearer(monitorToken) });
-	const { crashes }: { crashes: readonly ShownCrash[] } = JSON.parse(await response.text());
-	return crashes;
-}
-
 test("a crash of a device in XS is reported once, even if the gateway is killed before and after it received the report", async (t) => {
-	const environment = {
+	const gateway = new GatewayProcess(t, await freePort(), {
 		DATA_DIR: await temporaryDirectory(t),
 		DEVICE_TOKEN: deviceToken,
 		MONITOR_TOKEN: monitorToken,
-	};
-	const first = startProcess(t, environment);
-	const { Devices: address = "" } = await readStartupOutput(first);
-	const { port, host } = new URL(address);
+	});
+	const address = gateway.url.replace("http", "ws");
+	await gateway.start();
 	const device = await VirtualDevice.start({
 		model: "DEV-1",
 		serial: "a1b2c3",
-		settings: { gateway: address, token: deviceToken },
+		settings: { gateway: `${address}/device`, token: deviceToken },
 		program: await buildFirmware({ rules }),
 		restartsAfterCrash: true,
 	});
 	onEnd(t, () => device.close());
-	const kill = async (child: typeof first) => {
-		child.kill("SIGKILL");
-		await nextEvent(child, "exit");
-	};
 	const start = async () => {
-		const child = startProcess(t, { ...environment, PORT: port });
-		await readStartupOutput(child);
-		const monitor = new Client(`ws://${host}/monitor`, { headers: bearer(monitorToken) });
+		await gateway.start();
+		const monitor = new Client(`${address}/monitor`, { headers: bearer(monitorToken) });
 		onEnd(t, () => monitor.socket.terminate());
 		await nextEvent(monitor.socket, "open");
-		return { child, monitor };
+		return monitor;
 	};
-	await kill(first);
+	await gateway.kill();
 	device.board.setButton("play", true);
-	const second = await start();
-	await second.monitor.change("crash");
-	await kill(second.child);
-	const third = await start();
-	await third.monitor.until(({ message }) => checkUplink(message).problem === undefined);
-	const crashes = await crashesOf(`http://${host}`, device.deviceId);
+	await (await start()).change("crash");
+	await gateway.kill();
+	await (await start()).until(({ message }) => checkUplink(message).problem === undefined);
+	const { crashes } = await call<{ crashes: { kind: string }[] }>(
+		gateway.url,
+		"GET",
+		`devices/${device.deviceId}`,
+	);
 	const kinds = crashes.map(({ kind }) => kind);
 	assert.deepEqual(kinds, ["exception"]);
 });

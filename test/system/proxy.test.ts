@@ -19,7 +19,7 @@ import { filePart, form, formHeaders } from "../support/firmware-server.js";
 import { runFleet } from "../support/fleet.js";
 import { makeImage } from "../support/images.js";
 import { freePort } from "../support/ports.js";
-import { whyMissing } from "../support/programs.js";
+import { pathOf, whyMissing } from "../support/programs.js";
 import { bearer, Client, deviceToken, monitorToken, temporaryDirectory } from "../support/running.js";
 import { startProgram } from "../support/server-program.js";
 import { bytesPerSecond, capture, noise, wav } from "../support/sounds.js";
@@ -74,7 +74,7 @@ const caddy: StartProxy = async (t, { port, gateway }) => {
 	const global = "{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n}\n";
 	const file = join(folder, "Caddyfile");
 	await writeFile(file, `${global}${site}`);
-	startProgram(t, "caddy", ["run", "--adapter", "caddyfile", "--config", file], {
+	startProgram(t, pathOf("caddy"), ["run", "--adapter", "caddyfile", "--config", file], {
 		env: { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
 	});
 	const readCertificate = () => readFile(join(folder, "caddy/pki/authorities/local/root.crt"), "utf8");

@@ -108,10 +108,7 @@ export class World {
 
 	/** Connects devices to the gateway's current port, or to none. */
 	connectLines(port: number | undefined): void {
-		for (const { line } of this.places) {
-			line.target = port;
-			if (port === undefined) line.cut();
-		}
+		for (const { line } of this.places) line.route(port);
 	}
 
 	/** Runs a task beside the steps. An exception is a bug of this program. */

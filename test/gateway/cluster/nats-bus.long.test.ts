@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,10 +8,10 @@ import { StartError } from "../../../gateway/problem.js";
 import { Authority } from "../../support/certificates.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
+import { FaultyLink } from "../../support/faulty-link.js";
 import { type NatsServer, startNats, startNatsCluster } from "../../support/nats.js";
 import { createNatsAccount } from "../../support/nats-credentials.js";
 import { whyMissing } from "../../support/programs.js";
-import { startProxy } from "../../support/tcp-proxy.js";
 import { Told } from "../storage/log-contract.js";
 import { contentOf, inChunks, testBus } from "./bus-contract.js";
 import { natsBus, natsBuses, status } from "./nats-buses.js";
@@ -27,31 +26,21 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
 		}
 }
 
-/** @returns the address of a proxy to the server that forwards by `pass` */
-async function onLine(t: TestContext, { port: to }: NatsServer, pass: (client: Socket, far: Socket) => void) {
-	const { port } = await startProxy(t, to, pass);
-	return `nats://127.0.0.1:${port}`;
+/** @returns the address of a link that changes the server's messages */
+async function onLine(t: TestContext, { port }: NatsServer, rewrite: (text: string) => string) {
+	const link = await FaultyLink.to(t, port);
+	link.rewrite = (chunk) => Buffer.from(rewrite(chunk.toString("latin1")), "latin1");
+	return `nats://127.0.0.1:${link.port}`;
 }
 
-/** @returns the address of a proxy that replaces the server's version */
+/** @returns the address of a link that replaces the server's version, which newer servers repeat */
 function withVersion(t: TestContext, server: NatsServer, version: string): Promise<string> {
-	return onLine(t, server, (client, far) => {
-		// Newer servers repeat it.
-		far.setEncoding("latin1").on("data", (text: string) => {
-			client.write(text.replace(/"version":"[^"]*"/, `"version":"${version}"`), "latin1");
-		});
-		client.pipe(far);
-	});
+	return onLine(t, server, (text) => text.replace(/"version":"[^"]*"/, `"version":"${version}"`));
 }
 
-/** @returns the address of a proxy that adds one to the pending count of each message */
+/** @returns the address of a link that adds one to the pending count of each message */
 function withWrongCount(t: TestContext, server: NatsServer): Promise<string> {
-	return onLine(t, server, (client, far) => {
-		client.pipe(far);
-		far.setEncoding("latin1").on("data", (text: string) => {
-			client.write(text.replace(/(\$JS\.ACK\.\S+\.)0(?= )/g, "$1" + "1"), "latin1");
-		});
-	});
+	return onLine(t, server, (text) => text.replace(/(\$JS\.ACK\.\S+\.)0(?= )/g, "$1" + "1"));
 }
 
 async function watched(bus: Bus) {

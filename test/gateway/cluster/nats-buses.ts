@@ -5,8 +5,8 @@ import type { Bus } from "../../../gateway/bus.js";
 import { NatsBus } from "../../../gateway/cluster/nats/bus.js";
 import type { NatsOptions } from "../../../gateway/cluster/nats/link.js";
 import { onEnd } from "../../support/cleanup.js";
+import { FaultyLink } from "../../support/faulty-link.js";
 import { isNatsOld, startNats } from "../../support/nats.js";
-import { startProxy, type TcpProxy } from "../../support/tcp-proxy.js";
 import type { Buses } from "./bus-contract.js";
 
 export function natsBus(t: TestContext, servers: readonly string[], options: Partial<NatsOptions> = {}) {
@@ -37,21 +37,21 @@ export function status(bus: Bus, isConnected: boolean): Promise<void> {
 
 export async function natsBuses(t: TestContext): Promise<Buses> {
 	const server = await startNats(t);
-	const proxies = new Map<Bus, TcpProxy>();
+	const links = new Map<Bus, FaultyLink>();
 	return {
 		connect: async () => {
-			const proxy = await startProxy(t, server.port);
-			const { bus } = natsBus(t, [`nats://127.0.0.1:${proxy.port}`]);
+			const link = await FaultyLink.to(t, server.port);
+			const { bus } = natsBus(t, [`nats://127.0.0.1:${link.port}`]);
 			await bus.open();
-			proxies.set(bus, proxy);
+			links.set(bus, link);
 			return bus;
 		},
 		cut: async (bus) => {
-			proxies.get(bus)?.cut();
+			links.get(bus)?.route(undefined);
 			await status(bus, false);
 		},
 		heal: async (bus) => {
-			proxies.get(bus)?.heal();
+			links.get(bus)?.route(server.port);
 			await status(bus, true);
 		},
 	};
