@@ -17,8 +17,6 @@ export interface MonitorOptions {
 	readonly name: string;
 	/** URL of the gateway; undefined while it is down. */
 	readonly port: () => number | undefined;
-	/** Milliseconds over which frames are batched; undefined: each one is sent separately. */
-	readonly batchMs?: number | undefined;
 	readonly ledger: Ledger;
 	readonly journal: Journal;
 }
@@ -101,20 +99,15 @@ export class Monitor {
 	}
 
 	#connect(): void {
-		const { port: portNow, batchMs } = this.#options;
 		if (this.#isClosed) return;
-		const port = portNow();
+		const port = this.#options.port();
 		const retry = () => setTimeout(() => this.#connect(), retryMs);
 		if (port === undefined) return void retry();
-		const query = batchMs === undefined ? "" : `?batch=${batchMs}`;
-		const socket = new WebSocket(`ws://127.0.0.1:${port}/monitor${query}`, { headers: bearer(monitorToken) });
+		const socket = new WebSocket(`ws://127.0.0.1:${port}/monitor`, { headers: bearer(monitorToken) });
 		this.#socket = socket;
 		this.#hasSnapshot = false;
 		socket.on("error", () => {});
-		socket.on("message", (data) => {
-			const reported: MonitorFrame | readonly MonitorFrame[] = JSON.parse(data.toString());
-			for (const frame of Array.isArray(reported) ? reported : [reported]) this.#take(frame);
-		});
+		socket.on("message", (data) => this.#take(JSON.parse(data.toString())));
 		socket.on("close", () => {
 			const requests = this.#requests;
 			this.#requests = new Map();

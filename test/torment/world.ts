@@ -36,10 +36,9 @@ export interface Chosen {
 }
 
 export const stepMs = 500;
-const batchesMs = [undefined, 100, undefined, 20];
 /** First devices: one of each model. */
 const virtualDevices = models.length;
-export const monitorCount = batchesMs.length;
+export const monitorCount = 4;
 const pollMs = 100;
 
 export class World {
@@ -67,9 +66,9 @@ export class World {
 		const records = places.map(({ record }) => record);
 		this.ledger = new Ledger(records, journal);
 		const port = () => this.gateway.port;
-		this.monitors = batchesMs.map(
-			(batchMs, number) =>
-				new Monitor({ name: `monitor-${number}`, port, batchMs, ledger: this.ledger, journal }),
+		this.monitors = Array.from(
+			{ length: monitorCount },
+			(_, number) => new Monitor({ name: `monitor-${number}`, port, ledger: this.ledger, journal }),
 		);
 	}
 
