@@ -65,7 +65,7 @@ const extensionParts: Readonly<Record<string, readonly string[]>> = {
 		...browser("settings"),
 		...system("backup", "backup-on-bus", "backup-on-bus.long"),
 		...scripts("backup"),
-		...["scripts/restore.ts", "test/system/backup-format-1.tar.gz"],
+		...["scripts/restore.ts", "test/support/backups.ts", "test/system/backup-format-1.tar.gz"],
 	],
 };
 

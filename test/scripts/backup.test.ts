@@ -6,9 +6,10 @@ import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extensions } from "../../gateway/extensions.js";
 import { webhooksPath } from "../../gateway/services/configuration.js";
+import { downloadBackup } from "../support/backups.js";
 import { callCommand } from "../support/command-line.js";
 import { listen } from "../support/ports.js";
-import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
+import { deviceToken, monitorToken, runGateway, temporaryDirectory } from "../support/running.js";
 
 async function setUp(t: TestContext) {
 	const folder = await temporaryDirectory(t);
@@ -85,8 +86,7 @@ describe("npm run backup and npm run restore", () => {
 	for (const ending of ["breaks off", "ends too early"])
 		test(`leave no file when the download ${ending}`, async (t) => {
 			const { folder, file, url } = await setUp(t);
-			const whole = await fetch(`${url}/api/backup`, { headers: bearer(monitorToken) });
-			const content = Buffer.from(await whole.arrayBuffer());
+			const content = await downloadBackup(url);
 			const server = createServer((_request, response) => {
 				response.writeHead(200);
 				const half = content.subarray(0, content.length / 2);

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { test } from "node:test";
 import { joinGateways } from "../../gateway/cluster/join.js";
 import { extensions } from "../../gateway/extensions.js";
 import { natsBus } from "../gateway/cluster/nats-buses.js";
+import { downloadBackup } from "../support/backups.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { runCommand } from "../support/command-line.js";
 import { isNatsOld, startNats } from "../support/nats.js";
 import { whyMissing } from "../support/programs.js";
-import { bearer, monitorToken, runGateway } from "../support/running.js";
+import { runGateway } from "../support/running.js";
 
 test("npm run restore rejects NATS servers that contain gateway data or do not respond", {
 	skip: whyMissing("nats-server"),
@@ -18,9 +18,7 @@ test("npm run restore rejects NATS servers that contain gateway data or do not r
 	const folder = await temporaryDirectory(t);
 	const file = join(folder, "backup.tar.gz");
 	const { url } = await runGateway(t, { dataDir: join(folder, "alone") });
-	const { body } = await fetch(`${url}/api/backup`, { headers: bearer(monitorToken) });
-	assert.ok(body, "the response has no body");
-	await writeFile(file, await buffer(body));
+	await writeFile(file, await downloadBackup(url));
 	const server = await startNats(t);
 	const restore = async (name: string) => {
 		const command = runCommand(t, "scripts/restore.ts", [file], {

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import fs from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import { test } from "node:test";
 import { joinGateways } from "../../gateway/cluster/join.js";
 import { extensions } from "../../gateway/extensions.js";
-import { restore } from "../../scripts/backup/restore.js";
 import { memoryBuses } from "../gateway/cluster/memory-buses.js";
+import { downloadBackup, restoreBackup } from "../support/backups.js";
 import { call } from "../support/call.js";
 import { eventually } from "../support/eventually.js";
 import { quickPlan } from "../support/released-fleet.js";
@@ -51,19 +48,9 @@ test("a backup by either of two gateways contains the data of both, and restores
 	await shows("audit", /PUT \/api\/rollouts\/:id/, firstUrl);
 	device.close();
 
-	const { body } = await fetch(`${secondUrl}/api/backup`, { headers: bearer(monitorToken) });
-	assert.ok(body, "the response has no body");
-	const content = await buffer(body);
+	const backup = await downloadBackup(secondUrl);
 	const restoreTo = async (dataDir: string) => {
-		const archive = Readable.from([content]);
-		await restore({
-			archive,
-			dataDir,
-			releasesDir,
-			passphrase: undefined,
-			disk: fs,
-			onProblem: assert.fail,
-		});
+		await restoreBackup(backup, dataDir, releasesDir);
 		return dataDir;
 	};
 	const requireAll = async (url: string) => {

@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
-import { createReadStream, createWriteStream } from "node:fs";
-import fs, { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { type TestContext, test } from "node:test";
 import type { Rollout } from "../../gateway/api/client/rollout.js";
-import { restore } from "../../scripts/backup/restore.js";
+import { downloadBackup, restoreBackup } from "../support/backups.js";
 import { call, clientOf } from "../support/call.js";
 import { eventually, waitUntil } from "../support/eventually.js";
 import { quickPlan } from "../support/released-fleet.js";
@@ -27,13 +24,6 @@ const limits = { ...noRateLimits.limits, snapshotDebounceMs: 10 };
  * of such a gateway.
  */
 const fixture = "test/system/backup-format-1.tar.gz";
-
-async function download(url: string, path: string, query = ""): Promise<void> {
-	const { status, body } = await fetch(`${url}/api/backup${query}`, { headers: bearer(monitorToken) });
-	assert.equal(status, 200);
-	assert.ok(body, "the response has no body");
-	await pipeline(Readable.from(body), createWriteStream(path));
-}
 
 /** Starts a gateway with the tokens of its folder. */
 function startWith(t: TestContext, dataDir: string, releasesDir: string, port = 0) {
@@ -77,8 +67,7 @@ test("a gateway restored from a backup during changes continues: devices return,
 	});
 	await waitUntil(() => acknowledged.size === 5);
 	const before = new Map(acknowledged);
-	const file = join(folder, "backup.tar.gz");
-	await download(url, file, "?releases=1");
+	const backup = await downloadBackup(url, "?releases=1");
 	isChanging = false;
 	await Promise.all(changing);
 	// Two more groups of the rollout, which the backup does not contain.
@@ -97,15 +86,7 @@ test("a gateway restored from a backup during changes continues: devices return,
 	await first.gateway.close();
 	await rm(dataDir, { recursive: true });
 
-	const archive = createReadStream(file);
-	const about = await restore({
-		archive,
-		dataDir: restored,
-		releasesDir: restoredReleases,
-		passphrase: undefined,
-		disk: fs,
-		onProblem: assert.fail,
-	});
+	const about = await restoreBackup(backup, restored, restoredReleases);
 	assert.ok(about.files.length > 40, `only ${about.files.length} files`);
 	const second = await startWith(t, restored, restoredReleases, Number(new URL(url).port));
 	assert.equal(second.url, url);
@@ -126,15 +107,7 @@ test("a gateway restored from a backup during changes continues: devices return,
 test("restores the stored backup of format 1, and a gateway continues from it", async (t) => {
 	const folder = await temporaryDirectory(t);
 	const [dataDir, releasesDir] = [join(folder, "data"), join(folder, "releases")];
-	const archive = createReadStream(fixture);
-	const { format } = await restore({
-		archive,
-		dataDir,
-		releasesDir,
-		passphrase: undefined,
-		disk: fs,
-		onProblem: assert.fail,
-	});
+	const { format } = await restoreBackup(await readFile(fixture), dataDir, releasesDir);
 	assert.equal(format, 1);
 	const { url, gateway } = await startWith(t, dataDir, releasesDir);
 	assert.deepEqual(gateway.tokens, { device: deviceToken, monitor: monitorToken });
@@ -168,7 +141,7 @@ test("the audit log lists a backup download, but not the check whether one is av
 	const { url } = await runGateway(t, { dataDir: join(folder, "data"), limits });
 	const head = await fetch(`${url}/api/backup`, { method: "HEAD", headers: bearer(monitorToken) });
 	assert.equal(head.status, 200);
-	await download(url, join(folder, "backup.tar.gz"));
+	await downloadBackup(url);
 	const readAudit = () => clientOf(url).request("GET /api/audit");
 	const { changes } = await eventually(readAudit, ({ changes }) => changes.length > 0);
 	const audited = changes.map(({ what }) => what);
