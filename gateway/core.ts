@@ -8,7 +8,6 @@ import { type Base, type BaseOptions, createBase } from "./base.js";
 import { Events, type Listeners } from "./events.js";
 import type { Core, CreateExtension, Extension } from "./extension.js";
 import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
-import { Services } from "./services/service.js";
 import { DeviceStore } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
 import { monitorCommands, monitorMessages } from "./sockets/monitor-commands.js";
@@ -62,7 +61,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 		notifyReplaced: async (from, by) => {
 			for (const extension of extensions) await extension.onReplaced?.(from, by);
 		},
-		services: new Services(),
+		services: {},
 		port,
 		// Containers of one image differ by host name, gateways on one machine by port.
 		name: () => base.settings.gatewayName ?? `${hostname()}:${port()}`,
@@ -70,7 +69,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	for (const create of options.extensions ?? []) extensions.push(create(core));
 	for (const { messages = {} } of [{ messages: monitorMessages }, ...extensions])
 		for (const type of Object.keys(messages)) metrics.commands.inc({ type }, 0);
-	for (const provide of extensions.flatMap(({ services = [] }) => services)) provide(core.services);
+	Object.assign(core.services, ...extensions.map(({ services }) => services));
 	// The order matters: monitors get an uplink before the changes that it causes.
 	const listeners = extensions.flatMap((extension) => extension.listeners ?? []);
 	const finalListeners = [deviceStore.listeners, firmware.updates.listeners];

@@ -12,7 +12,7 @@ import type { Events, Listeners } from "./events.js";
 import type { FirmwareService } from "./firmware/service.js";
 import type { Guard } from "./http/guard.js";
 import type { Route } from "./http/routes.js";
-import type { Provision, Services } from "./services/service.js";
+import type { Services } from "./services/services.js";
 import type { DeviceStore } from "./sessions/device-store.js";
 import type { Sessions } from "./sessions/sessions.js";
 import type { Setting } from "./setting.js";
@@ -32,7 +32,7 @@ export interface Core extends Base {
 	readonly execute: Execute;
 	/** Calls `onReplaced` of all extensions, one after another. */
 	readonly notifyReplaced: (from: string, by: string) => Promise<void>;
-	/** Registry of services that extensions provide to each other. */
+	/** Services of all extensions, provided after the last one is created. */
 	readonly services: Services;
 	/** Valid once the gateway listens. */
 	readonly port: () => number;
@@ -76,7 +76,7 @@ export interface Extension extends CommandHooks, MonitorHooks {
 	 * repeated after a failure or a restart, possibly at several gateways at once. @throws {Error} if writing fails
 	 */
 	onReplaced?(from: string, by: string): Promise<void>;
-	readonly services?: readonly Provision[];
+	readonly services?: Services;
 	/** @returns reason for which a device with this id is rejected, as a sentence; undefined: it is accepted */
 	rejectionOf?(deviceId: string): string | undefined;
 	/** Reason why `/readyz` fails, as a sentence; undefined: ready for devices. */

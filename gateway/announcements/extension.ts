@@ -7,7 +7,6 @@ import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
-import { announcementJobs } from "../services/jobs.js";
 import { Announcements } from "./announcements.js";
 import { Decoder } from "./decoder.js";
 import { createSoundRoutes } from "./routes.js";
@@ -41,8 +40,8 @@ export function createAnnouncements(core: Core): Extension {
 				"DELETE /api/announcements/:id": stop,
 			}),
 		],
-		services: [
-			announcementJobs.provide({
+		services: {
+			announcementJobs: {
 				canSpeak,
 				sounds: () => sounds.list(),
 				check: (request) => {
@@ -52,8 +51,8 @@ export function createAnnouncements(core: Core): Extension {
 				},
 				begin: async (request, beginning) => announcements.begin(read(request), beginning),
 				has: jobs.has,
-			}),
-		],
+			},
+		},
 		// Resolves a path on this gateway to a URL that the device can reach.
 		intercept: (message, { handshake }) => {
 			if (message.type !== "control_device" || !isRecord(message.payload)) return undefined;

@@ -12,7 +12,6 @@ import { BusError } from "../bus.js";
 import type { Core } from "../extension.js";
 import { watchProgress } from "../http/server.js";
 import { RequestError } from "../problem.js";
-import { scheduledSounds } from "../services/schedules.js";
 import { isoTime } from "../sessions/view.js";
 import type { BlobDraft, Blobs } from "../storage/blobs.js";
 import { Queues } from "../storage/queue.js";
@@ -109,7 +108,7 @@ export class Sounds {
 
 	/** Returns the titles of the schedules that will play a sound, by its id; none if all have ended. */
 	async scheduled(): Promise<ReadonlyMap<string, readonly string[]>> {
-		return (await this.#core.services.get(scheduledSounds)?.()) ?? new Map();
+		return (await this.#core.services.scheduledSounds?.()) ?? new Map();
 	}
 
 	close(): void {

@@ -8,7 +8,6 @@ import { buffer } from "node:stream/consumers";
 import type { TokenFile } from "../access/tokens.js";
 import type { Bus } from "../bus.js";
 import type { Core } from "../extension.js";
-import { webhooksPath } from "../services/configuration.js";
 import { type Disk, ifExists, isTemporary, kindOf } from "../storage/atomic-file.js";
 import { fileOf, lineOf } from "../storage/file-log.js";
 import { entriesOf } from "../storage/log.js";
@@ -31,7 +30,7 @@ type Parts = Pick<Core, "settings" | "disk" | "tokens" | "peers" | "services">;
 export async function* contentsOf(core: Parts, withImages: boolean): AsyncGenerator<ArchiveFile> {
 	const { settings, disk, tokens, peers } = core;
 	const { releasesDir } = settings;
-	const webhooksFile = core.services.get(webhooksPath);
+	const { webhooksPath: webhooksFile } = core.services;
 	yield textFile("data/tokens.json", `${JSON.stringify(tokensOf(tokens))}\n`);
 	if (webhooksFile) yield { name: "data/webhooks.json", content: await disk.readFile(webhooksFile) };
 	const suffixes = Object.values(kinds).filter((suffix) => withImages || suffix !== kinds.images);
@@ -73,8 +72,7 @@ export async function skippedBy(
 	withImages: boolean,
 ): Promise<string[]> {
 	const skipped: string[] = [];
-	const webhooksFile = services.get(webhooksPath);
-	if (webhooksFile) await disk.stat(webhooksFile);
+	if (services.webhooksPath) await disk.stat(services.webhooksPath);
 	if (!peers.bus)
 		for await (const { name, isFile } of inData(disk, settings))
 			if (!isFile || !(ownFiles.includes(name) || Object.values(kinds).some((kind) => name.endsWith(kind))))

@@ -18,7 +18,6 @@ import { recordChange, requireValid } from "../http/request-body.js";
 import { serve } from "../http/routes.js";
 import { jobsExtension } from "../jobs/extension.js";
 import { RequestError } from "../problem.js";
-import { commandJobs } from "../services/jobs.js";
 import { Commands } from "./commands.js";
 
 export function createCommands(core: Core): Extension {
@@ -46,15 +45,20 @@ export function createCommands(core: Core): Extension {
 		"GET /api/commands/:id": handlers.show,
 		"DELETE /api/commands/:id": handlers.stop,
 	});
-	const service = commandJobs.provide({
-		check,
-		begin: async (request, beginning) => {
-			const { targets, payload } = check(request);
-			return commands.begin(targets, payload, beginning);
+	return {
+		...extension,
+		routes,
+		services: {
+			commandJobs: {
+				check,
+				begin: async (request, beginning) => {
+					const { targets, payload } = check(request);
+					return commands.begin(targets, payload, beginning);
+				},
+				has,
+			},
 		},
-		has,
-	});
-	return { ...extension, routes, services: [service] };
+	};
 }
 
 /** @throws {RequestError} 422 */

@@ -1,7 +1,6 @@
 /** Fleet: labels, crashes, history and rejections of devices, the summary for lists, and the removal of devices. */
 
 import type { Core, Extension } from "../extension.js";
-import { deviceHistory, latestCrash } from "../services/devices.js";
 import { CrashCauses } from "./crash-causes.js";
 import { CrashCounter, CrashStore } from "./crash-store.js";
 import { Histories } from "./history.js";
@@ -74,10 +73,10 @@ export function createFleet(gatewayCore: Core): Extension {
 		channels: {
 			summary: { sendSnapshot: (monitor) => subscriptions.sendFirst(monitor) },
 		},
-		services: [
-			deviceHistory.provide((device) => historyOf(device, core, crashes)),
-			latestCrash.provide((deviceId) => crashes.headsOf({ deviceId }).at(-1)),
-		],
+		services: {
+			deviceHistory: (device) => historyOf(device, core, crashes),
+			latestCrash: (deviceId) => crashes.headsOf({ deviceId }).at(-1),
+		},
 		open: async () => {
 			await labels.open();
 			await crashes.open();

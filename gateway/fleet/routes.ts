@@ -16,7 +16,6 @@ import { sendList } from "../http/list.js";
 import { recordChange } from "../http/request-body.js";
 import { type Route, serve, streamed } from "../http/routes.js";
 import { RequestError } from "../problem.js";
-import { boardReplacements } from "../services/devices.js";
 import type { Device } from "../sessions/device.js";
 import { deviceHead, isoTime, textWithState } from "../sessions/view.js";
 import type { Storage } from "../storage/records.js";
@@ -93,7 +92,7 @@ export function createFleetRoutes(options: FleetRoutesOptions): readonly Route[]
 		"GET /api/devices/:deviceId": async ({ params: { deviceId }, response }) => {
 			const device = sessions.require(deviceId);
 			await core.peers.fetchReports([deviceId]);
-			const before = core.services.get(boardReplacements)?.before(deviceId);
+			const before = core.services.boardReplacements?.before(deviceId);
 			const history = await historyOf(device, core, crashes);
 			const details = { ...headOf(device), ...history, ...(before && { before }) };
 			response.set("Cache-Control", "no-store").type("json").send(textWithState(details, device));
@@ -166,7 +165,7 @@ function describeRejection(
 	core: FleetCore,
 ): ListedRejection {
 	const times = { firstAt: isoTime(firstAt), lastAt: isoTime(lastAt) };
-	const replacedBy = core.services.get(boardReplacements)?.replacementOf(deviceId ?? "");
+	const replacedBy = core.services.boardReplacements?.replacementOf(deviceId ?? "");
 	return { ...rest, ...times, deviceId: deviceId ?? null, ...(replacedBy && { replacedBy }) };
 }
 

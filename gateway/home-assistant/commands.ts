@@ -13,8 +13,6 @@ import { parseJson, pick } from "../api/json.js";
 import { quietHoursRequest } from "../api/quiet-hours.js";
 import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
-import { announcementJobs } from "../services/jobs.js";
-import { quietHours } from "../services/quiet-hours.js";
 import type { Device } from "../sessions/device.js";
 import { changeIn, type Outcome, type Rejected, rejectMessage } from "../sockets/monitor-commands.js";
 import { type Facts, noEffect, wholeBrightness } from "./entities.js";
@@ -196,7 +194,7 @@ export class EntityCommands {
 		{ deviceId, session }: Device,
 		{ seconds, ...what }: { readonly seconds?: number },
 	): Promise<Outcome> {
-		const announcements = this.#core.services.get(announcementJobs);
+		const { announcementJobs: announcements } = this.#core.services;
 		if (!announcements) return rejectMessage("unsupported_command", "this gateway keeps no sounds");
 		if (!session.isReachable) return rejectMessage("target_offline", "the device is not connected");
 		return attempt(async () => {
@@ -212,7 +210,7 @@ export class EntityCommands {
 	}
 
 	async #setQuietHours(request: unknown): Promise<Outcome> {
-		return attempt(async () => this.#core.services.get(quietHours)?.set(request, null));
+		return attempt(async () => this.#core.services.quietHours?.set(request, null));
 	}
 }
 

@@ -14,8 +14,6 @@ import { offeredReleases } from "../api/offered-releases.js";
 import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { fits } from "../firmware/image.js";
-import { announcementJobs } from "../services/jobs.js";
-import { quietHours } from "../services/quiet-hours.js";
 import type { Device, Session } from "../sessions/device.js";
 import { Queue } from "../storage/queue.js";
 import type { Broker } from "./broker.js";
@@ -95,12 +93,7 @@ export class Devices {
 		const catalog = await firmware.catalog.read();
 		const { latest, releases } = offeredReleases(catalog, settings.releaseKeys.length > 0);
 		this.#release = releases.find(({ version }) => version === latest);
-		this.#tones = new Map(
-			services
-				.get(announcementJobs)
-				?.sounds()
-				.map(({ id, name }) => [name, id]),
-		);
+		this.#tones = new Map(services.announcementJobs?.sounds().map(({ id, name }) => [name, id]));
 		const offers = JSON.stringify([this.#release, ...this.#tones]);
 		if (offers !== this.#offers) this.#touchAll();
 		this.#offers = offers;
@@ -164,8 +157,8 @@ export class Devices {
 	factsOf(device: Device): Facts {
 		const release = this.#release?.images.some((image) => fits(image, device)) ? this.#release : undefined;
 		const { services } = this.#options.core;
-		const canSpeak = services.get(announcementJobs)?.canSpeak === true;
-		return { device, release, tones: this.#tones, canSpeak, quietHours: services.get(quietHours) };
+		const canSpeak = services.announcementJobs?.canSpeak === true;
+		return { device, release, tones: this.#tones, canSpeak, quietHours: services.quietHours };
 	}
 
 	/** Publishes a device again after its next message. */

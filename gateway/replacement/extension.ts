@@ -3,7 +3,6 @@
 import { replacementRoutes } from "../api/replacement.js";
 import type { Core, Extension } from "../extension.js";
 import { serve } from "../http/routes.js";
-import { boardReplacements } from "../services/devices.js";
 import { Replacements } from "./replacements.js";
 
 export function createReplacement(core: Core): Extension {
@@ -16,7 +15,7 @@ export function createReplacement(core: Core): Extension {
 	return {
 		routes,
 		listeners: [replacements.listeners],
-		services: [boardReplacements.provide(replacements)],
+		services: { boardReplacements: replacements },
 		rejectionOf: (deviceId) => replacements.rejectionOf(deviceId),
 		open: () => replacements.open(),
 		close: () => replacements.close(),

@@ -32,7 +32,7 @@ import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import { closeCodes } from "../limits.js";
 import { RequestError } from "../problem.js";
-import { deviceHistory, type ReplacementService } from "../services/devices.js";
+import type { ReplacementService } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
 import { deviceHead, isoTime } from "../sessions/view.js";
 import { jsonRecord, type Records } from "../storage/records.js";
@@ -134,7 +134,7 @@ export class Replacements implements ReplacementService {
 		const isKept = () => this.#replacements.get(from)?.by === by;
 		if (!isKept()) {
 			await peers.fetchReports([from]);
-			const more = await services.get(deviceHistory)?.(this.#known(from));
+			const more = await services.deviceHistory?.(this.#known(from));
 			if (!isKept()) {
 				const old = this.#check(from, by);
 				const { model, firmwareVersion, firstSeenAt, lastSeenAt } = deviceHead(old);

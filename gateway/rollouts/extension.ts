@@ -3,7 +3,6 @@
 import { type FrameOf, frameText } from "../api/frames.js";
 import type { Core, Extension } from "../extension.js";
 import { retryUntilConnected } from "../retry-until-connected.js";
-import { latestCrash } from "../services/devices.js";
 import { frameOf, Rollouts } from "./rollouts.js";
 import { createRolloutRoutes } from "./routes.js";
 import { RolloutStore } from "./store.js";
@@ -19,7 +18,7 @@ export function createRollouts(core: Core): Extension {
 		isShared: peers.bus !== undefined,
 		selection: firmware.selection,
 		updates: firmware.updates,
-		latestCrashOf: (deviceId: string) => core.services.get(latestCrash)?.(deviceId),
+		latestCrashOf: (deviceId: string) => core.services.latestCrash?.(deviceId),
 		devices: sessions.devices,
 		timeZone: settings.timeZone,
 		announce: (rollout: FrameOf<"rollout_update">) => {

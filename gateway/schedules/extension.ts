@@ -4,8 +4,6 @@ import { pick } from "../api/json.js";
 import { quietHoursRequest } from "../api/quiet-hours.js";
 import type { Core, Extension } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
-import { quietHours as quietHoursService } from "../services/quiet-hours.js";
-import { scheduledSounds } from "../services/schedules.js";
 import { QuietHoursStore } from "./quiet-hours.js";
 import { timesRoutes } from "./routes.js";
 import { Schedules } from "./schedules.js";
@@ -40,14 +38,14 @@ export function createSchedules(core: Core): Extension {
 			await quietHours.move({ device: from }, { device: by });
 			await schedules.replaceDevice(from, by);
 		},
-		services: [
-			scheduledSounds.provide(() => schedules.sounds()),
-			quietHoursService.provide({
+		services: {
+			scheduledSounds: () => schedules.sounds(),
+			quietHours: {
 				of: (device) => quietHours.of(device),
 				set: async (request, by) =>
 					quietHours.set(requireValid(quietHoursRequest, pick(quietHoursRequest, request)), by),
-			}),
-		],
+			},
+		},
 		open: async () => {
 			await quietHours.open();
 			await schedules.open();

@@ -25,7 +25,7 @@ import type { ScheduleFailure } from "../events.js";
 import type { Core } from "../extension.js";
 import { requireValid } from "../http/request-body.js";
 import { RequestError } from "../problem.js";
-import { announcementJobs, commandJobs, type JobService } from "../services/jobs.js";
+import type { JobService } from "../services/jobs.js";
 import { isoTime } from "../sessions/view.js";
 import { Store } from "./store.js";
 
@@ -354,7 +354,8 @@ export class Schedules {
 	}
 
 	#serviceOf(action: object): JobService | undefined {
-		return this.#core.services.get("announcement" in action ? announcementJobs : commandJobs);
+		const { announcementJobs, commandJobs } = this.#core.services;
+		return "announcement" in action ? announcementJobs : commandJobs;
 	}
 
 	/**

@@ -1,7 +1,5 @@
 /** Services that start jobs for other extensions, such as schedules. */
 
-import { Service } from "./service.js";
-
 /** Starts jobs of one type. */
 export interface JobService {
 	/**
@@ -34,6 +32,3 @@ export interface AnnouncementService extends JobService {
 	/** Returns the saved sounds. */
 	sounds(): readonly { readonly id: string; readonly name: string }[];
 }
-
-export const announcementJobs = new Service<AnnouncementService>();
-export const commandJobs = new Service<JobService>();

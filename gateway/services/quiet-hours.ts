@@ -1,7 +1,6 @@
 /** Quiet hours service. The event `quiet_hours` reports changes. */
 
 import type { Device } from "../sessions/device.js";
-import { Service } from "./service.js";
 
 export interface QuietHoursService {
 	/** Returns the effective quiet hours of a device, like `GET /api/quiet-hours`; undefined: none. */
@@ -27,5 +26,3 @@ export interface QuietHoursService {
 	 */
 	set(body: unknown, by: string | null): Promise<unknown>;
 }
-
-export const quietHours = new Service<QuietHoursService>();

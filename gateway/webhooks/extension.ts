@@ -4,7 +4,6 @@ import { webhookRoutes } from "../api/webhook.js";
 import type { Core, Extension } from "../extension.js";
 import { type Route, serve } from "../http/routes.js";
 import { RequestError } from "../problem.js";
-import { webhooksPath } from "../services/configuration.js";
 import { setting } from "../setting.js";
 import { type Hook, readHooks } from "./hooks.js";
 import { endedReason, Outbox } from "./outbox.js";
@@ -24,7 +23,7 @@ export function createWebhooks(core: Core): Extension {
 	const file = webhooksFile.read(core.environment);
 	// Has its routes without a file too, so that the page need not know whether it is set.
 	if (file === undefined) return { routes: createRoutes([]) };
-	return { ...sendTo(core, readHooks(file)), services: [webhooksPath.provide(file)] };
+	return { ...sendTo(core, readHooks(file)), services: { webhooksPath: file } };
 }
 
 createWebhooks.settings = [webhooksFile];

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extensions } from "../../gateway/extensions.js";
-import { webhooksPath } from "../../gateway/services/configuration.js";
 import { downloadBackup } from "../support/backups.js";
 import { callCommand } from "../support/command-line.js";
 import { listen } from "../support/ports.js";
@@ -17,7 +16,7 @@ async function setUp(t: TestContext) {
 	await writeFile(webhooksFile, '[{"url":"https://example.org/hook","secret":"secret-of-the-webhook"}]');
 	const { url } = await runGateway(t, {
 		dataDir: join(folder, "data"),
-		extensions: [...extensions, () => ({ services: [webhooksPath.provide(webhooksFile)] })],
+		extensions: [...extensions, () => ({ services: { webhooksPath: webhooksFile } })],
 	});
 	const file = join(folder, "backup.tar.gz");
 	const restored = join(folder, "restored");

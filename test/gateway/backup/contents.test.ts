@@ -4,7 +4,6 @@ import { basename, dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { ArchiveReader } from "../../../gateway/backup/archive.js";
 import { createBackup } from "../../../gateway/backup/extension.js";
-import { webhooksPath } from "../../../gateway/services/configuration.js";
 import { bearer, deviceToken, monitorToken, runGateway, temporaryDirectory } from "../../support/running.js";
 
 const kept = {
@@ -129,7 +128,7 @@ describe("GET /api/backup", () => {
 			const { api } = await runGateway(t, {
 				dataDir: join(folder, "data"),
 				releasesDir: join(folder, "releases"),
-				extensions: [createBackup, () => ({ services: [webhooksPath.provide(webhooks)] })],
+				extensions: [createBackup, () => ({ services: { webhooksPath: webhooks } })],
 			});
 			await mkdir(dirname(join(folder, path)), { recursive: true });
 			await rm(join(folder, path), { force: true });

@@ -6,8 +6,7 @@ import type { Schedule, ScheduleRequest } from "../../../gateway/api/schedule.js
 import { type BaseOptions, createBase } from "../../../gateway/base.js";
 import { Events, type ScheduleFailure } from "../../../gateway/events.js";
 import { Schedules } from "../../../gateway/schedules/schedules.js";
-import { commandJobs, type JobService, type StartOptions } from "../../../gateway/services/jobs.js";
-import { Services } from "../../../gateway/services/service.js";
+import type { JobService, StartOptions } from "../../../gateway/services/jobs.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -76,13 +75,11 @@ export async function runSchedules(t: TestContext, at: string | Clock, options: 
 	const clock = typeof at === "string" ? new Clock(at) : at;
 	const { now, monotonic } = clock;
 	const base = createBase({ log: createLog("silent"), ...more, dataDir, now, monotonic });
-	const services = new Services();
 	const jobs = new Jobs();
-	commandJobs.provide(jobs)(services);
 	const events = new Events();
 	const told: ScheduleFailure[] = [];
 	events.on({ scheduleFailed: (failure) => told.push(failure) });
-	const schedules = new Schedules({ ...base, events, services }, zone);
+	const schedules = new Schedules({ ...base, events, services: { commandJobs: jobs } }, zone);
 	await schedules.open();
 	const close = () => {
 		schedules.close();
