@@ -19,7 +19,6 @@ import {
 	ignoreUpgrade,
 	isWebSocketUpgrade,
 	keepAlive,
-	limitBody,
 	listen,
 } from "./http/server.js";
 import { createTokenRoutes } from "./http/tokens.js";
@@ -169,8 +168,6 @@ export class Gateway {
 		if (this.#opening) await this.#opening.catch(() => response.destroy());
 		if (ready) await ready;
 		if (response.destroyed || firmware.binaries(request, response)) return;
-		// Starts here, so that delays of the gateway do not count.
-		limitBody(request, limits.requestBodyMs);
 		this.#app(request, response);
 	}
 

@@ -12,8 +12,6 @@ export const socketLimits = Object.freeze({
 	 * closes its connection. Exceeds Envoy's hour, the longest default of the proxies in gateway/operations.md.
 	 */
 	proxyKeepAliveMs: 3_700_000,
-	/** Timeout of a request's body, except an upload's. */
-	requestBodyMs: 30_000,
 	pingIntervalMs: 15_000,
 	/** Number of unanswered pings after which the connection is closed instead of sending the next one. */
 	unansweredPings: 2,

@@ -6,7 +6,6 @@ import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { recordChange } from "../http/request-body.js";
 import { type Route, serve, streamed } from "../http/routes.js";
-import { allowSlowBody } from "../http/server.js";
 import { RequestError, requireFound } from "../problem.js";
 import type { Decoder } from "./decoder.js";
 import { bodyOf, type Sounds } from "./sounds.js";
@@ -31,7 +30,6 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 	return serve(soundRoutes, {
 		"GET /api/sounds": async () => ({ sounds: sounds.list(await sounds.scheduled()), canSpeak }),
 		"POST /api/sounds": async ({ request, response, query: { name, temporary = false } }) => {
-			allowSlowBody(request);
 			if (name === "")
 				throw new RequestError(422, `The query parameter name requires 1 to ${maxNameLength} characters.`);
 			const type = request.headers["content-type"] ?? "";

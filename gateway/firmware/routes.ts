@@ -6,7 +6,6 @@ import type { AddressLimit } from "../access/rates.js";
 import { firmwareRoutes, type PastUpdate, type UploadStatus } from "../api/firmware.js";
 import { recordChange } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
-import { allowSlowBody } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import type { Releases } from "./catalog.js";
 import type { FirmwareRepository } from "./repository.js";
@@ -67,7 +66,6 @@ function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutes
 			throw new RequestError(429, detail, { "Retry-After": "5" });
 		running.push(address);
 		try {
-			allowSlowBody(request);
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
 			return stored;

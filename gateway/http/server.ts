@@ -27,7 +27,7 @@ export function createHttpServer(
 	{ requestHeadersMs: headersMs, stalledMs, keepAliveMs }: SocketLimits,
 	listener: RequestListener,
 ): Server {
-	// No requestTimeout, since it would apply to uploads, too; see limitBody.
+	// No requestTimeout, since it would apply to uploads, too; readBody and watchProgress limit the time of a body.
 	const timeouts = {
 		headersTimeout: headersMs,
 		requestTimeout: 0,
@@ -44,24 +44,6 @@ export function createHttpServer(
 export function keepAlive({ socket }: IncomingMessage, response: ServerResponse, idleMs: number): void {
 	// Follows Node's own listener, which sets keepAliveTimeout.
 	response.on("finish", () => socket.setTimeout(idleMs));
-}
-
-/** Timers that destroy requests with slow bodies. */
-const bodyTimers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
-
-/** Destroys a request whose body takes longer than `bodyMs`. */
-export function limitBody(request: IncomingMessage, bodyMs: number): void {
-	const { headers } = request;
-	const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
-	if (!hasBody) return;
-	const timer = setTimeout(() => request.complete || request.destroy(), bodyMs).unref();
-	bodyTimers.set(request, timer);
-	request.once("close", () => clearTimeout(timer));
-}
-
-/** Exempts an upload from `limitBody`; its route monitors the progress. */
-export function allowSlowBody(request: IncomingMessage): void {
-	clearTimeout(bodyTimers.get(request));
 }
 
 /** Minimum progress of an upload per window: 4.4 kbit/s for 30 s. */
