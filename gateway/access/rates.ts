@@ -29,7 +29,7 @@ export class TokenBucket {
 	}
 
 	/**
-	 * Consumes tokens. Their number may become negative.
+	 * Consumes tokens if at least one is left. Their number may become negative.
 	 * @param cost 0: check only
 	 * @returns false if less than one token was left
 	 */
@@ -42,6 +42,13 @@ export class TokenBucket {
 		if (this.#tokens < 1) return false;
 		this.#tokens -= cost;
 		return true;
+	}
+
+	/** Consumes tokens even if none is left. @returns false if less than one token was left */
+	charge(cost: number): boolean {
+		if (this.take(cost)) return true;
+		this.#tokens -= cost;
+		return false;
 	}
 }
 
@@ -58,72 +65,39 @@ export function createMinuteCounter(): (now: number) => number {
 const bytesPerToken = 2048;
 const retryMs = 50;
 
-/** Listener of a throttle. An object, as closures take more memory. */
-export interface Throttled {
-	onMessage(message: Buffer): void;
-	/** Called when the first message is delayed. */
-	onPaused(): void;
-}
-
 /**
- * Lossless throttle: delays messages above the rate and pauses the socket, so that the queue contains at most the messages of
- * one read.
+ * Lossless throttle: pauses the socket after messages above the rate, until their tokens are refilled. Messages of the same
+ * read, at most 64 KiB, are not delayed.
  */
 export class Throttle {
 	readonly #socket: Readable;
 	readonly #bucket: TokenBucket;
-	readonly #throttled: Throttled;
-	#queue: Buffer[] = [];
 	#timer: NodeJS.Timeout | undefined;
-	#isClosed = false;
 
-	constructor(socket: Readable, rate: Rate, throttled: Throttled) {
+	constructor(socket: Readable, rate: Rate) {
 		this.#socket = socket;
 		this.#bucket = new TokenBucket(rate);
-		this.#throttled = throttled;
 	}
 
-	push(message: Buffer): void {
-		if (this.#isClosed) return;
-		if (!this.#timer && this.#mayPass(message)) return this.#throttled.onMessage(message);
-		this.#queue.push(message);
-		if (this.#timer) return;
-		this.#scheduleDelivery();
+	/** Counts a message. @returns whether it paused the socket */
+	count(message: Buffer): boolean {
+		const isWithinRate = this.#bucket.charge(1 + Math.floor(message.length / bytesPerToken));
+		if (isWithinRate || this.#timer) return false;
 		this.#socket.pause();
-		this.#throttled.onPaused();
+		this.#resumeLater();
+		return true;
 	}
 
-	/** Delivers all queued messages after the peer has closed the connection. */
-	finish(): void {
-		const queue = this.#queue;
-		this.close();
-		for (const message of queue) this.#throttled.onMessage(message);
-	}
-
-	/** Drops queued and later messages, and resumes the socket to read the peer's close frame. */
-	close(): void {
-		this.#isClosed = true;
+	/** Resumes the socket, such as to read the peer's close frame. */
+	resume(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
-		this.#queue = [];
 		this.#socket.resume();
 	}
 
-	#scheduleDelivery(): void {
-		this.#timer = setTimeout(() => this.#deliver(), retryMs).unref();
-	}
-
-	#deliver(): void {
-		const firstDelayed = this.#queue.findIndex((message) => !this.#mayPass(message));
-		const passing = this.#queue.splice(0, firstDelayed < 0 ? this.#queue.length : firstDelayed);
-		for (const message of passing) this.#throttled.onMessage(message);
-		if (this.#queue.length > 0) return this.#scheduleDelivery();
-		this.#timer = undefined;
-		this.#socket.resume();
-	}
-
-	#mayPass(message: Buffer): boolean {
-		return this.#bucket.take(1 + Math.floor(message.length / bytesPerToken));
+	#resumeLater(): void {
+		const resume = () => (this.#bucket.take(0) ? this.resume() : this.#resumeLater());
+		this.#timer = setTimeout(resume, retryMs).unref();
 	}
 }
 

@@ -120,7 +120,7 @@ class DeviceSocket implements DeviceLink {
 	constructor(shared: Shared, socket: WebSocket, handshake: Handshake) {
 		this.#shared = shared;
 		this.#socket = socket;
-		this.#uplinks = new Throttle(socket, shared.uplinks, this);
+		this.#uplinks = new Throttle(socket, shared.uplinks);
 		this.#controlFrames = new TokenBucket(shared.controlFrames);
 		this.session = shared.options.sessions.open(handshake, this);
 	}
@@ -137,7 +137,7 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	close(code: number, reason: string): void {
-		this.#uplinks.close();
+		this.#uplinks.resume();
 		this.#socket.close(code, reason);
 	}
 
@@ -147,10 +147,11 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	onFrame(data: RawData, isBinary: boolean): void {
-		if (!this.session.connected) return;
+		if (!this.isOpen()) return;
 		if (isBinary || !(data instanceof Buffer))
 			return this.#reject(closeCodes.unsupportedData, "text frames only");
-		this.#uplinks.push(data);
+		if (this.#uplinks.count(data)) this.#onPaused();
+		this.#onUplink(data);
 	}
 
 	countControlFrame(): void {
@@ -162,14 +163,12 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	onClosed(code: number): void {
-		this.#uplinks.finish();
+		this.#uplinks.resume();
 		this.#shared.options.log.debug({ ...this.#logFields, code }, "device socket closed");
 	}
 
-	/** Handles an uplink that the throttle let through. */
-	onMessage(message: Buffer): void {
+	#onUplink(message: Buffer): void {
 		const session = this.session;
-		if (!session.connected) return;
 		const { events, limits, metrics, log, monotonic } = this.#shared.options;
 		const problem = this.#receive(message);
 		if (problem === undefined) return;
@@ -185,7 +184,7 @@ class DeviceSocket implements DeviceLink {
 	}
 
 	/** Logs the first time that the throttle pauses the socket. */
-	onPaused(): void {
+	#onPaused(): void {
 		this.#shared.options.metrics.pausedDevices.inc();
 		if (!this.#wasThrottled)
 			this.#shared.options.log.warn(this.#logFields, "uplink rate limit exceeded, throttling device");
