@@ -15,6 +15,8 @@ export const socketLimits = Object.freeze({
 	pingIntervalMs: 15_000,
 	/** Number of unanswered pings after which the connection is closed instead of sending the next one. */
 	unansweredPings: 2,
+	/** The same for monitors, which may take two minutes to read a snapshot and the pings after it. */
+	unansweredMonitorPings: 8,
 	/** Size limit of received frames; larger ones close the socket with 1009. */
 	maxFrameBytes: 64 * 1024,
 	/** Size limit of frames to monitors, the default of common clients. Longer lists are split. */
@@ -31,8 +33,6 @@ export const socketLimits = Object.freeze({
 	 * compressed.
 	 */
 	compressionThresholdBytes: 1024,
-	/** Time for a monitor to read its first snapshot, during which unanswered pings are ignored. */
-	firstSnapshotMs: 120_000,
 	/** Unsent bytes above which a monitor receives only the newest report of each device. */
 	slowMonitorBytes: 1024 * 1024,
 	/** Unsent bytes at which a monitor's socket is closed with 1013. */

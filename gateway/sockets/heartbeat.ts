@@ -17,8 +17,6 @@ export interface Peer extends Pick<WebSocket, "OPEN" | "readyState" | "isPaused"
 export interface PeerActivity {
 	/** Time of the latest report; changes with each one. */
 	readonly lastSeenAt?: number;
-	/** Whether the peer is receiving a snapshot, which delays its pongs; unanswered pings are not counted meanwhile. */
-	readonly isLoading?: boolean;
 }
 
 /**
@@ -38,14 +36,13 @@ export function startHeartbeat(
 	let unanswered = 0;
 	const beat = () => {
 		timer = plan();
-		const isOpen = socket.readyState === socket.OPEN;
-		// Pongs are not read or are delayed now, but the peer expects pings.
-		if (socket.isPaused || (activity.isLoading && isOpen)) return socket.ping();
+		// Pongs are not read now, but the peer expects pings.
+		if (socket.isPaused) return socket.ping();
 		const hasReported = activity.lastSeenAt !== lastSeenAt;
 		if (hasReported) unanswered = 0;
 		lastSeenAt = activity.lastSeenAt;
 		if (unanswered >= maxUnanswered) return socket.terminate();
-		if (!isOpen) return;
+		if (socket.readyState !== socket.OPEN) return;
 		unanswered += 1;
 		if (hasReported) socket.pong();
 		else socket.ping();

@@ -72,19 +72,14 @@ export class MonitorSockets {
 	 * @param stream underlying connection
 	 * @param channels names of channels; unknown ones have no effect
 	 */
-	accept(
-		socket: WebSocket,
-		stream: Duplex,
-		client: Monitor["client"],
-		channels: ReadonlySet<string>,
-	): Monitor {
+	accept(socket: WebSocket, stream: Duplex, client: Monitor["client"], channels: ReadonlySet<string>): void {
 		const { remoteAddress } = client;
 		const { limits, log, monotonic, yieldToLoop } = this.#options;
 		const bucketOf = (perSecond: number, burst: number) => new TokenBucket({ perSecond, burst, monotonic });
 		const commands = bucketOf(limits.commandsASecond, limits.commandBurst);
 		const rejections = bucketOf(limits.rejectionsASecond, limits.rejectionBurst);
 		const controlFrames = bucketOf(limits.controlFramesASecond, limits.controlFrameBurst);
-		const monitor = new Monitor({ socket, stream, client, limits, monotonic, yieldToLoop });
+		const monitor = new Monitor({ socket, stream, client, limits, yieldToLoop });
 		this.#monitors.set(monitor, channels);
 		log.info({ remoteAddress, monitors: this.#monitors.size }, "monitor connected");
 		socket.on("message", (data, isBinary) => {
@@ -121,7 +116,6 @@ export class MonitorSockets {
 			const isWaiting = () => this.#awaitingSnapshot.has(monitor);
 			void fetchReportsFor(isWaiting, () => this.#sendFirstFrames(monitor));
 		}
-		return monitor;
 	}
 
 	#channelsOf(monitor: Monitor): readonly Channel[] {

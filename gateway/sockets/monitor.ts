@@ -10,9 +10,6 @@ import { closeCodes, type SocketLimits } from "../limits.js";
 import type { Session } from "../sessions/device.js";
 import { payloadOf } from "./text-frame.js";
 
-/** Payload of the ping whose pong confirms that the snapshot has arrived. */
-const afterSnapshot = Buffer.from("snapshot");
-
 export interface MonitorOptions {
 	readonly socket: WebSocket;
 	/** Underlying connection. */
@@ -22,9 +19,7 @@ export interface MonitorOptions {
 		/** Returns the person with the present role; undefined, after closing the socket, if the token or login has ended. */
 		findPerson(): Promise<Person | undefined>;
 	};
-	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes" | "firstSnapshotMs">;
-	/** Monotonic, in milliseconds. */
-	readonly monotonic: () => number;
+	readonly limits: Pick<SocketLimits, "slowMonitorBytes" | "stuckMonitorBytes">;
 	/** Awaited between two frames of a snapshot. */
 	readonly yieldToLoop: () => Promise<void>;
 }
@@ -42,23 +37,11 @@ export class Monitor {
 	/** Remaining frames of the snapshot. */
 	#snapshot: Iterator<string> | undefined;
 	#isSnapshotScheduled = false;
-	#snapshotFrames = 0;
-	/** Monotonic time at which the snapshot began; undefined: it has arrived completely. */
-	#loadingSince: number | undefined;
 	/** Whether a change of the summary was dropped, so that the whole summary has to be sent again. */
 	#hasMissedSummary = false;
 
 	constructor(options: MonitorOptions) {
 		this.#options = options;
-		options.socket.on("pong", (data) => {
-			if (data.equals(afterSnapshot)) this.#loadingSince = undefined;
-		});
-	}
-
-	/** Whether the snapshot is still in transit, so that pongs are delayed. */
-	get isLoading(): boolean {
-		const { monotonic, limits } = this.#options;
-		return this.#loadingSince !== undefined && monotonic() - this.#loadingSince < limits.firstSnapshotMs;
 	}
 
 	get client(): MonitorOptions["client"] {
@@ -93,8 +76,6 @@ export class Monitor {
 		this.#delayedReports.clear();
 		this.#hasMissedSummary = false;
 		this.#snapshot = frames;
-		this.#snapshotFrames = 0;
-		this.#loadingSince = this.#options.monotonic();
 		this.#sendNextSnapshotFrame();
 	}
 
@@ -178,14 +159,8 @@ export class Monitor {
 	#sendNextSnapshotFrame(): void {
 		const { socket } = this.#options;
 		const next = socket.readyState === socket.OPEN ? this.#snapshot?.next() : undefined;
-		if (next && !next.done) {
-			this.#snapshotFrames += 1;
-			return this.send(Buffer.from(next.value), true);
-		}
-		this.#snapshot = undefined;
-		// A single frame is read soon, so it needs no confirmation.
-		if (this.#snapshotFrames <= 1) this.#loadingSince = undefined;
-		else if (socket.readyState === socket.OPEN) socket.ping(afterSnapshot);
+		if (next && !next.done) this.send(Buffer.from(next.value), true);
+		else this.#snapshot = undefined;
 	}
 
 	/** Returns whether more than `limit` bytes are queued, after flushing corked frames. */

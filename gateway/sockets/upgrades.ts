@@ -26,7 +26,7 @@ import { type HttpRejection, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
 import type { Drain } from "./drain.js";
-import { type PeerActivity, startHeartbeat } from "./heartbeat.js";
+import { startHeartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { DeviceSocketsOptions } from "./options.js";
 import { ServerSocket } from "./server-socket.js";
@@ -49,7 +49,7 @@ export interface UpgradesOptions extends DeviceSocketsOptions, Pick<Base, "setti
 }
 
 /** Adds the socket of an accepted upgrade. */
-type Accept = (socket: ServerSocket) => PeerActivity;
+type Accept = (socket: ServerSocket) => void;
 
 export class Upgrades {
 	readonly #options: UpgradesOptions;
@@ -94,7 +94,7 @@ export class Upgrades {
 		head: Buffer,
 		opening: Promise<void> | undefined,
 	): Promise<void> {
-		const { access, guard, metrics, limits, yieldToLoop } = this.#options;
+		const { access, guard, metrics, yieldToLoop } = this.#options;
 		const onError = () => stream.destroy();
 		stream.on("error", onError);
 		await opening;
@@ -116,7 +116,7 @@ export class Upgrades {
 		const server = url?.pathname === "/device" ? this.#deviceServer : this.#monitorServer;
 		server.handleUpgrade(request, stream, head, (socket) => {
 			socket.stream = stream;
-			startHeartbeat(socket, admission(socket), limits.pingIntervalMs, limits.unansweredPings);
+			admission(socket);
 		});
 	}
 
@@ -147,7 +147,7 @@ export class Upgrades {
 		stream: Duplex,
 		url: URL | undefined,
 	): Promise<Accept | HttpRejection> {
-		const { guard, yieldToLoop, access, monitors } = this.#options;
+		const { guard, yieldToLoop, access, monitors, limits } = this.#options;
 		const path = url?.pathname;
 		const { rejection, deviceId, person } = await this.#check(request, path);
 		// Requests that waited for the same read of the tokens file resume in one turn of the event loop.
@@ -166,18 +166,25 @@ export class Upgrades {
 				return found;
 			};
 			const client = { remoteAddress: remoteAddressOf(request), findPerson };
-			const monitor = monitors.accept(socket, stream, client, channels);
+			monitors.accept(socket, stream, client, channels);
 			socket.once("close", access.watch(request, onEnded));
-			return monitor;
+			startHeartbeat(socket, {}, limits.pingIntervalMs, limits.unansweredMonitorPings);
 		};
 	}
 
 	#acceptDevice(request: IncomingMessage, tokenDeviceId: string | undefined): Accept | HttpRejection {
-		const { settings, devices, rejectionOf } = this.#options;
+		const { settings, devices, limits, rejectionOf } = this.#options;
 		const handshake = readHandshake(request, settings.publicUrl, tokenDeviceId);
 		if ("status" in handshake) return handshake;
 		const rejection = handshake.deviceId === undefined ? undefined : rejectionOf(handshake.deviceId);
-		return rejection ?? ((socket) => devices.accept(socket, handshake));
+		if (rejection) return rejection;
+		return (socket) =>
+			startHeartbeat(
+				socket,
+				devices.accept(socket, handshake),
+				limits.pingIntervalMs,
+				limits.unansweredPings,
+			);
 	}
 
 	/** Logs and lists a rejection, since a device cannot display its reason. */

@@ -40,31 +40,15 @@ async function upgraded(t: TestContext, held?: Duplex, perMessageDeflate = false
 /** Creates a monitor with the parameters of `upgraded`. */
 async function connected(t: TestContext, held?: Duplex, perMessageDeflate = false) {
 	const { socket, stream, client } = await upgraded(t, held, perMessageDeflate);
-	const clock = { now: 0 };
 	const monitor = new Monitor({
 		socket,
 		stream,
 		client: reader,
 		limits: socketLimits,
-		monotonic: () => clock.now,
 		yieldToLoop: createYield(),
 	});
-	return { monitor, client, clock };
+	return { monitor, client };
 }
-
-test("counts a monitor as loading until its snapshot has arrived, at most two minutes", async (t) => {
-	const { monitor, client, clock } = await connected(t);
-	assert.equal(monitor.isLoading, false);
-	monitor.sendSnapshot(["a", "b"].values());
-	assert.equal(monitor.isLoading, true);
-	await waitUntil(() => !monitor.isLoading);
-	client.pause();
-	monitor.sendSnapshot(["c", "d"].values());
-	clock.now = 119_999;
-	assert.equal(monitor.isLoading, true);
-	clock.now = 120_000;
-	assert.equal(monitor.isLoading, false);
-});
 
 test("delivers frames of any length unchanged and in order with compressed ones", async (t) => {
 	const { monitor, client } = await connected(t, undefined, true);
