@@ -15,17 +15,12 @@ import { readSettings, type Settings } from "./settings.js";
 import { createLog } from "./telemetry/log.js";
 import { collectProcessMetrics } from "./telemetry/metrics.js";
 
-const lineLength = 110;
-
 /** Help text: the variables and their descriptions, without the links of the README. */
 function usage(): string {
-	const names = settingsOf().map(([name]) => name);
-	const width = Math.max(...names.map(({ length }) => length)) + 4;
 	const lines = settingsOf().map(([name, { byDefault, description }]) => {
 		const standard = byDefault === undefined ? "" : ` (default: ${byDefault})`;
 		const text = `${description}${standard}`.replaceAll(/;? ?see \[[^\]]*\]\([^)]*\)|`/g, "");
-		const words = text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").split(" ");
-		return `  ${name.padEnd(width - 2)}${wrapped(words, lineLength - width).join(`\n${" ".repeat(width)}`)}`;
+		return `  ${name}\n      ${text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")}`;
 	});
 	return `Usage: npm start
 
@@ -34,16 +29,6 @@ Runs the gateway. Settings come from the environment, such as PORT=8090 npm star
 ${lines.join("\n")}
 
 See gateway/README.md for details.`;
-}
-
-function wrapped(words: readonly string[], length: number): readonly string[] {
-	const lines = [""];
-	for (const word of words) {
-		const longer = `${lines.at(-1)} ${word}`.trim();
-		if (longer.length <= length) lines.splice(-1, 1, longer);
-		else lines.push(word);
-	}
-	return lines;
 }
 
 /** Interval in which two signals count as one key press, since npm forwards a Ctrl-C that the terminal also sends. */
