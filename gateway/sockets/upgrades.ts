@@ -25,7 +25,6 @@ import { closeCodes } from "../limits.js";
 import { type HttpRejection, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
-import type { Drain } from "./drain.js";
 import { startHeartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { DeviceSocketsOptions } from "./options.js";
@@ -56,7 +55,8 @@ export class Upgrades {
 	readonly #deviceServer: Server<typeof ServerSocket>;
 	readonly #monitorServer: Server<typeof ServerSocket>;
 	readonly #revocationTimer: NodeJS.Timeout;
-	#drain: Drain | undefined;
+	/** Set when the gateway stops. */
+	#retrySeconds: (() => number) | undefined;
 
 	constructor(options: UpgradesOptions) {
 		this.#options = options;
@@ -100,7 +100,7 @@ export class Upgrades {
 		await opening;
 		const url = targetOf(request);
 		// Cheap check, done first, since most devices of a reconnecting fleet are rejected.
-		const isDevice = !this.#drain && url?.pathname === "/device" && access.isKnown(request);
+		const isDevice = !this.#retrySeconds && url?.pathname === "/device" && access.isKnown(request);
 		const throttled = isDevice ? guard?.checkRate() : undefined;
 		if (!throttled) await yieldToLoop();
 		// Disconnected clients are neither admitted nor counted.
@@ -120,9 +120,9 @@ export class Upgrades {
 		});
 	}
 
-	/** Rejects all further upgrades. @param drain when to retry */
-	close(drain: Drain): void {
-		this.#drain = drain;
+	/** Rejects all further upgrades. @param retrySeconds returns the time until a retry */
+	close(retrySeconds: () => number): void {
+		this.#retrySeconds = retrySeconds;
 		clearInterval(this.#revocationTimer);
 	}
 
@@ -155,7 +155,7 @@ export class Upgrades {
 		const finalRejection = guard ? await guard.admit(request, path, rejection) : rejection;
 		if (finalRejection) return finalRejection;
 		// The gateway may have started to stop meanwhile.
-		if (this.#drain) return serviceUnavailable("The gateway is stopping", this.#drain.retrySeconds());
+		if (this.#retrySeconds) return serviceUnavailable("The gateway is stopping", this.#retrySeconds());
 		if (path === "/device" || !person) return this.#acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
 		return (socket) => {
