@@ -12,7 +12,6 @@
 	#define FRAME_FUNCTION(frame) ((frame) + 3)
 	#define PARSER_LINE(parser) ((parser)->line)
 	typedef txU4 meter_count;
-	#define XS_CODE_METERING 1
 	#define XS_JAVASCRIPT_STACK_OVERFLOW_EXIT XS_STACK_OVERFLOW_EXIT
 	/* XS 13.3 reports both overflows with the code above, and none with this one. */
 	#define XS_NATIVE_STACK_OVERFLOW_EXIT (-1)

@@ -7,8 +7,8 @@
 
 /** Instructions between two checks of the clock, about 0.5 ms. */
 #define INSTRUCTIONS 50000
-/** Additional time for a built-in such as a sort, in which XS counts no instructions. */
-#define BUILTIN_GRACE_MS 1000
+/** Time to wait for a check at which the source line is known. */
+#define LOCATION_GRACE_MS 1000
 
 static txMachine* watched = NULL;
 static double limit = 0;
@@ -24,8 +24,16 @@ static double processor_now(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+/** Whether the turn has exceeded the limit. Functions have no line number before their first statement. */
+static txBoolean is_over(double now)
+{
+	double over = now - turn_started + delayed - limit;
+	return limit > 0 && in_turn && over > 0 && (over > LOCATION_GRACE_MS || report_has_location(watched));
+}
+
 static txBoolean on_instructions(txMachine* the, meter_count index)
 {
+	(void)the;
 	(void)index;
 	double now = processor_now();
 	if (now > next_host_check) {
@@ -33,22 +41,21 @@ static txBoolean on_instructions(txMachine* the, meter_count index)
 		channel_check_host();
 		channel_flush();
 	}
-	double over = now - turn_started + delayed - limit;
-	if (limit <= 0 || !in_turn || over <= 0)
-		return 1;
-	/* Retries at the next check if the current function has no line number yet. */
-	return !report_has_location(the) && over < BUILTIN_GRACE_MS;
+	return !is_over(now);
 }
 
-/** Signal handler for the processor time timer, which never interrupts an idle device. */
+/**
+ * Signal handler for the processor time timer, which never interrupts an idle device. XS counts no instructions in a built-in such as
+ * a sort, and checks the count only at loops and at the begin of functions.
+ */
 static void on_processor_time(int signal_number)
 {
 	(void)signal_number;
 	if (!in_turn || channel_is_sending())
 		return;
 	channel_check_host();
-	if (limit > 0 && processor_now() - turn_started + delayed > limit + BUILTIN_GRACE_MS)
-		report_end(watched, REASON_WATCHDOG, "task watchdog timeout: a built-in function does not return");
+	if (is_over(processor_now()))
+		report_end(watched, REASON_WATCHDOG, "task watchdog timeout");
 }
 
 void watchdog_start(txMachine* the, double limit_ms)
@@ -57,7 +64,7 @@ void watchdog_start(txMachine* the, double limit_ms)
 	struct sigaction action = { .sa_handler = on_processor_time, .sa_flags = SA_RESTART };
 	watched = the;
 	limit = limit_ms;
-	fxBeginMetering(the, on_instructions, INSTRUCTIONS * XS_CODE_METERING);
+	fxBeginMetering(the, on_instructions, INSTRUCTIONS);
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &interval, NULL);
 }

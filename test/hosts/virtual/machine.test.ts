@@ -167,8 +167,8 @@ describe("end of a process", () => {
 		["slots", "out_of_memory", /^out of slots/, "kept = { kept }"],
 		["stack", "out_of_memory", /^stack overflow/, "deeper(depth + 1)"],
 		["keys", "out_of_memory", /^out of keys/, "key$"],
-		["endless loop", "watchdog", /watchdog/, "Date.now()"],
-		["endless chain of promises", "watchdog", /watchdog/, "Promise.resolve().then(again)"],
+		["endless loop", "watchdog", /watchdog timeout$/, "Date.now()"],
+		["endless chain of promises", "watchdog", /watchdog timeout$/, "Promise.resolve().then(again)"],
 		["endless built-in", "watchdog", /watchdog/, "indexOf.call"],
 	] as const)
 		test(`is reported with its line: ${way}`, async () => {
