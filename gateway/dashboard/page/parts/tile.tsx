@@ -8,7 +8,7 @@ import type { Entry } from "../../../api/client/fleet.js";
 import { plural } from "../../../api/client/words.js";
 import { type ConfirmableCommand, titleOf } from "../../../api/commands.js";
 import { useDenial, useMayChange, useTopic } from "../app/hooks.js";
-import { type DeviceVolume, requestedVolume, volumeOf } from "../app/mute.js";
+import { type DeviceVolume, muteCommand, requestedVolume, volumeOf } from "../app/mute.js";
 import type { Attempt } from "../model/pending-commands.js";
 import { quietLimit } from "../model/rooms.js";
 import { moveVolumes, type Volumes } from "../model/volumes.js";
@@ -75,12 +75,12 @@ export function Tile(props: TileProps) {
 }
 
 export function Mute({ title, volume }: { title: string; volume: ReturnType<typeof useVolume> }) {
-	const { isMuted, isOff, canMute, setMuted } = volume;
+	const { isMuted, isOff, setMuted } = volume;
 	return (
 		<Button
 			look="icon-button quiet mute"
 			action="set_volume"
-			disabled={isOff || !canMute}
+			disabled={isOff}
 			isPressed={isMuted}
 			label={`Mute ${title}`}
 			onClick={() => setMuted(!isMuted)}
@@ -112,9 +112,7 @@ export function useVolume(listed: readonly Entry[]) {
 		const attempt = app.pendingCommands.get(volume.key, "set_volume");
 		return requestedVolume(volume, attempt?.status === "pending" ? attempt.ask : undefined);
 	});
-	const muting = shown.filter(({ canMute }) => canMute);
-	const canMute = muting.length > 0;
-	const isMuted = canMute && muting.every((volume) => volume.isMuted);
+	const isMuted = shown.length > 0 && shown.every((volume) => volume.isMuted);
 	const audible = shown.filter((volume) => volume.isMuted === isMuted);
 	const change = async (ask: ConfirmableCommand, changes: readonly Change[]) => {
 		latest.current = changes;
@@ -147,8 +145,7 @@ export function useVolume(listed: readonly Entry[]) {
 		 * offline. Null if unknown.
 		 */
 		value: loudest(audible) ?? loudest(entries.flatMap((entry) => volumeOf(entry) ?? [])),
-		canMute,
-		/** Whether all that can be are muted. */
+		/** Whether all are muted. */
 		isMuted,
 		isOff: !mayChange || shown.length === 0,
 		/** Limit by quiet hours. */
@@ -170,12 +167,11 @@ export function useVolume(listed: readonly Entry[]) {
 			);
 		},
 		setMuted: (toMuted: boolean) => {
-			const ask = { command: "set_mute", value: toMuted } as const;
-			const changed = muting.filter((volume) => volume.isMuted !== toMuted);
+			const changed = shown.filter((volume) => volume.isMuted !== toMuted);
 			return run(() =>
 				change(
-					ask,
-					changed.map(({ key }) => [key, ask]),
+					{ command: "set_mute", value: toMuted },
+					changed.map((volume) => [volume.key, muteCommand(volume, toMuted)]),
 				),
 			);
 		},

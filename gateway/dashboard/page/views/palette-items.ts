@@ -18,10 +18,10 @@ import { deviceAddress, roomAddress, viewAddress } from "../app/addresses.js";
 import type { App } from "../app/app.js";
 import { request } from "../app/gateway.js";
 import { useMayChange, useTopic } from "../app/hooks.js";
-import { volumeOf } from "../app/mute.js";
+import { muteCommand, volumeOf } from "../app/mute.js";
 import { folded, nameOf, noQuery, select } from "../model/filter.js";
 import { dueUpdates } from "../model/outdated.js";
-import { fewDevices, isFarReaching, placeText, roomsIn } from "../model/rooms.js";
+import { fewDevices, grouped, isFarReaching, placeText, roomsIn } from "../model/rooms.js";
 import type { Icon } from "../parts/icon.js";
 
 export interface Item {
@@ -149,13 +149,24 @@ const verbs: readonly Verb[] = [
 
 function muteItems(app: App, found: readonly Target[], toMuted: boolean): readonly Item[] {
 	return found.flatMap(({ name, entries }) => {
-		const changed = entries.filter((entry) => {
-			const { canMute, isMuted } = (entry.session.connected && volumeOf(entry)) || {};
-			return canMute && isMuted === !toMuted;
-		});
+		const changed = entries.filter(
+			(entry) => entry.session.connected && volumeOf(entry)?.isMuted === !toMuted,
+		);
 		if (changed.length === 0) return [];
 		const verb = toMuted ? "Mute" : "Unmute";
-		const open = () => app.commandDevices({ command: "set_mute", value: toMuted }, changed);
+		const open = async () => {
+			const commands = changed.flatMap((entry) => {
+				const now = volumeOf(entry);
+				return now ? { entry, ask: muteCommand(now, toMuted) } : [];
+			});
+			// Older firmware is sent volumes.
+			for (const [, some] of grouped(commands, ({ ask }) => JSON.stringify(ask)))
+				if (some[0])
+					await app.commandDevices(
+						some[0].ask,
+						some.map(({ entry }) => entry),
+					);
+		};
 		return {
 			...{ icon: toMuted ? muted : volume, text: `${verb} ${name}`, hint: "Action", open },
 			preview: `${verb}s ${scopeText(changed)}`,

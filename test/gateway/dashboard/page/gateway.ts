@@ -156,7 +156,7 @@ export function speaker(deviceId: string, change: Partial<DeviceSummary> = {}): 
 		connected: true,
 		remoteAddress: "10.0.0.1",
 		firmwareVersion: "1.0.0",
-		features: ["identify", "mute", "sound", "queue", "light", "quiet"],
+		features: ["identify", "sound", "queue", "light", "quiet"],
 		chip: "esp32s3",
 		rssi: -50,
 		ssid: "home",

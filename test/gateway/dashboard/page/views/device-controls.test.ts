@@ -6,7 +6,7 @@ import { type MountOptions, mount } from "../mount.js";
 const { DeviceView } = await import("../../../../../gateway/dashboard/page/views/device.js");
 
 const overview = { deviceKey: "a", tab: "overview" } as const;
-const devices = [speaker("a", { features: ["identify", "mute", "sound", "light", "restart"] })];
+const devices = [speaker("a", { features: ["identify", "sound", "light", "restart"] })];
 const light = { color: "#ffb066", effect: "solid" };
 
 async function show(t: TestContext, options: MountOptions = {}, report = {}) {
@@ -19,7 +19,7 @@ describe("controls of a device", () => {
 	for (const { name, role = "button", value, menu, command } of [
 		{ name: "Volume", role: "slider", value: 80, command: ["set_volume", 80] },
 		{ name: "Brightness", role: "slider", value: 25, command: ["set_brightness", 0.25] },
-		{ name: "Mute a", command: ["set_mute", true] },
+		{ name: "Mute a", command: ["set_volume", 0] },
 		{ name: "Flash light", command: ["identify"] },
 		{ name: "Red", command: ["set_light", { ...light, color: "#ff3b30" }] },
 		{ name: "Blink", command: ["set_light", { ...light, effect: "blink" }] },

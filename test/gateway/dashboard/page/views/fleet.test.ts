@@ -51,7 +51,8 @@ describe("home", () => {
 		};
 
 		test(`mutes ${title} and unmutes it, while the slider stays`, async (t) => {
-			const page = await openRooms(await mount(t, FleetView, home, { devices }));
+			const muting = devices.map((device) => ({ ...device, features: ["mute"] as const }));
+			const page = await openRooms(await mount(t, FleetView, home, { devices: muting }));
 			const all = (value: boolean) => keys.map((key) => [key, "set_mute", value]);
 			assert.deepEqual(await press(page, false), all(true));
 			for (const [key, volume] of Object.entries(quieter))
@@ -63,10 +64,24 @@ describe("home", () => {
 			assert.deepEqual([slider.value, slider.getAttribute("aria-valuetext")], ["40", "40, muted"]);
 			assert.deepEqual(await press(page, true), all(false));
 		});
+
+		test(`mutes ${title} with older firmware, and restores the volume of each device, also after a reload`, async (t) => {
+			const page = await openRooms(await mount(t, FleetView, home, { devices }));
+			assert.deepEqual(
+				await press(page, false),
+				keys.map((key) => [key, "set_volume", 0]),
+			);
+			for (const key of keys) await page.report(key, { "peripherals.audio.volume": 0 });
+			await page.leave();
+			await page.render(FleetView, home);
+			await openRooms(page);
+			assert.deepEqual(await press(page, true), volumes(quieter));
+		});
 	}
 
 	test("restores the volumes of a room as reported before the latest change", async (t) => {
-		const page = await openRooms(await mount(t, FleetView, home, { devices: [oven, shelf] }));
+		const muting = [oven, shelf].map((device) => ({ ...device, features: ["mute"] as const }));
+		const page = await openRooms(await mount(t, FleetView, home, { devices: muting }));
 		const confirm = async (volumes: Readonly<Record<string, number>>) => {
 			for (const [key, volume] of Object.entries(volumes))
 				await page.report(key, { "peripherals.audio.volume": volume, "peripherals.audio.muted": false });
@@ -86,9 +101,10 @@ describe("home", () => {
 	});
 
 	test("mutes a room again that was unmuted, at its volumes", async (t) => {
+		const audio = { volume: 0, features: ["mute"] as const };
 		const muted = [
-			{ ...oven, volume: 0, unmutedVolume: 40 },
-			{ ...shelf, volume: 0, unmutedVolume: 20 },
+			{ ...oven, ...audio, unmutedVolume: 40 },
+			{ ...shelf, ...audio, unmutedVolume: 20 },
 		];
 		const page = await openRooms(await mount(t, FleetView, home, { devices: muted }));
 		await page.click("button", "Mute Kitchen");
@@ -103,12 +119,17 @@ describe("home", () => {
 		]);
 	});
 
-	test("mutes only devices whose firmware can be muted", async (t) => {
-		const older = { ...shelf, features: [] };
-		const page = await openRooms(await mount(t, FleetView, home, { devices: [oven, older] }));
-		assert.equal(page.isOff("button", "Mute Shelf"), true);
+	test("unmutes what others muted: with older firmware to 50", async (t) => {
+		const muted = [
+			{ ...oven, volume: 0, unmutedVolume: 40, features: ["mute"] as const },
+			{ ...shelf, volume: 0 },
+		];
+		const page = await openRooms(await mount(t, FleetView, home, { devices: muted }));
 		await page.click("button", "Mute Kitchen");
-		assert.deepEqual(page.gateway.takeCommands(), [["a", "set_mute", true]]);
+		assert.deepEqual(page.gateway.takeCommands(), [
+			["a", "set_mute", false],
+			["b", "set_volume", 50],
+		]);
 	});
 
 	test("changes the volume of a room only for devices that are not muted, or for all if all are", async (t) => {
@@ -117,7 +138,8 @@ describe("home", () => {
 			"peripherals.audio.muted": unmuted !== undefined,
 			"peripherals.audio.unmuted_volume": unmuted,
 		});
-		const page = await openRooms(await mount(t, FleetView, home, { devices: [oven, shelf] }));
+		const muting = [oven, shelf].map((device) => ({ ...device, features: ["mute"] as const }));
+		const page = await openRooms(await mount(t, FleetView, home, { devices: muting }));
 		await page.report("a", audio(0, 40));
 		assert.equal(page.field("Volume of Kitchen").value, "20", "that of the audible device");
 		await page.enter("Volume of Kitchen", 30);
@@ -128,7 +150,9 @@ describe("home", () => {
 	});
 
 	test("shows the newer of a mute and a volume, and no failure of the older", async (t) => {
-		const page = await openRooms(await mount(t, FleetView, home, { devices: [oven, bed] }));
+		const page = await openRooms(
+			await mount(t, FleetView, home, { devices: [{ ...oven, features: ["mute"] }, bed] }),
+		);
 		await page.click("button", "Mute Oven");
 		await page.enter("Volume of Oven", 30);
 		assert.equal(page.find("button", "Mute Oven").getAttribute("aria-pressed"), "false");
@@ -274,7 +298,7 @@ describe("home", () => {
 	const metadata = { otaPercent: null, otaVersion: "2.0.0", otaReason: "" };
 	for (const [what, change, text] of [
 		["its volume", {}, /40/],
-		["that it is muted", { volume: 0, unmutedVolume: 40 }, /muted/i],
+		["that it is muted", { volume: 0 }, /muted/i],
 		["that it is away", { connected: false, lastSeenAt: "2026-01-01T10:00Z" }, /offline/i],
 		["a crash", { crashCount: 2 }, /crash/i],
 		["safe mode", { safeMode: true }, /safe mode/i],

@@ -25,11 +25,11 @@ const jobs = {
 	"POST /api/commands": { id: "1" },
 	"GET /api/commands/1": {
 		...{ id: "1", by: "Ada", createdAt: "2026-01-01T12:00:00.000Z", endedAt: "2026-01-01T12:00:01.000Z" },
-		...{ counts, payload: { command: "set_mute", value: true }, devices: [] },
+		...{ counts, payload: { command: "set_volume", value: 0 }, devices: [] },
 	},
 };
-const mute = (devices: readonly string[]) => ({
-	payload: { command: "set_mute", value: true },
+const mute = (devices: readonly string[], value: number) => ({
+	payload: { command: "set_volume", value },
 	targets: { devices },
 });
 
@@ -172,7 +172,7 @@ describe("search palette", () => {
 		const page = await open(t, "mute ki", { devices: [...devices, inHall], replies: jobs });
 		assert.match(`${page.within("dialog").texts("status")}`, /2 devices in Kitchen/);
 		await page.press("combobox", field, "Enter");
-		assert.deepEqual(page.gateway.changes, [["POST /api/commands", mute(["a", "b"])]]);
+		assert.deepEqual(page.gateway.changes, [["POST /api/commands", mute(["a", "b"], 0)]]);
 		await page.press("main", "", "k", keys);
 		await page.enter(field, "mute all");
 		await page.press("combobox", field, "Enter");
@@ -181,11 +181,11 @@ describe("search palette", () => {
 		await question.click("button", "Cancel");
 		await page.press("combobox", field, "Enter");
 		await question.click("button", "Mute");
-		assert.deepEqual(page.gateway.changes[1], ["POST /api/commands", mute(["a", "b", "c"])]);
+		assert.deepEqual(page.gateway.changes[1], ["POST /api/commands", mute(["a", "b", "c"], 0)]);
 	});
 
 	test("unmutes those that are muted", async (t) => {
-		const muted = { volume: 0, unmutedVolume: 30 };
+		const muted = { volume: 0, unmutedVolume: 30, features: ["mute"] as const };
 		const page = await open(t, "unmute", {
 			devices: [speaker("a", { room: "Kitchen", ...muted }), speaker("b", { room: "Kitchen" })],
 			replies: jobs,
