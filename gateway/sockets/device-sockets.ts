@@ -193,7 +193,7 @@ class DeviceSocket implements DeviceLink {
 			return rejection.detail;
 		}
 		const problem = sessions.receive(this.session, uplink, result.text);
-		if (problem === undefined) metrics.countUplink(uplink.type);
+		if (problem === undefined) metrics.uplinks.inc({ type: uplink.type });
 		return problem;
 	}
 
