@@ -1,6 +1,6 @@
 /**
- * Deny list of logged-out logins and used login codes, whose signatures are still valid. Records are kept until the list is
- * full and they have expired, since a login would become valid again if the clock were set back.
+ * Deny list of logged-out logins and used login codes, whose signatures are still valid. Expired records are kept until the
+ * list is long, since a login would become valid again if the clock were set back.
  */
 
 import { randomUUID } from "node:crypto";
@@ -10,9 +10,8 @@ import type { Base } from "../base.js";
 import { RequestError } from "../problem.js";
 import { jsonRecord, type Records } from "../storage/records.js";
 
-const maxEnded = 1000;
-/** Key of the record that ends all logins with an earlier expiry. */
-const all = "all";
+/** Number of records from which expired ones are removed. */
+const manyEnded = 1000;
 const record = object({
 	/** Milliseconds since 1970. */
 	expires: time,
@@ -52,11 +51,11 @@ export class EndedLogins {
 		await this.#records.each((signature, ended) => this.#ended.set(signature, ended));
 	}
 
-	has(signature: string, expires: number): boolean {
-		return expires < (this.#ended.get(all)?.expires ?? 0) || this.#ended.has(signature);
+	has(signature: string): boolean {
+		return this.#ended.has(signature);
 	}
 
-	/** Ends a login, or all logins if the list is full. @throws {RequestError} if the logout is effective but not stored yet */
+	/** Ends a login. @throws {RequestError} if the logout is effective but not stored yet */
 	async end(signature: string, expires: number): Promise<void> {
 		if (await this.#add(signature, { expires, id: randomUUID() })) return;
 		const { place, status } = this.#options.storage;
@@ -65,7 +64,7 @@ export class EndedLogins {
 
 	/** Ends a login code. @returns false if it was already used, at this or another gateway */
 	async use(signature: string, expires: number): Promise<boolean> {
-		if (this.has(signature, Number.POSITIVE_INFINITY)) return false;
+		if (this.has(signature)) return false;
 		const ended = { expires, id: randomUUID() };
 		// The result is ignored, so that a login succeeds with a full disk.
 		await this.#add(signature, ended);
@@ -74,30 +73,14 @@ export class EndedLogins {
 
 	/** @returns whether the record is stored, by this or another process */
 	async #add(signature: string, ended: Ended): Promise<boolean> {
-		if (this.#ended.size >= maxEnded)
-			for (const [signatureOrAll, { expires }] of this.#ended)
-				if (expires <= this.#options.now()) this.#remove(signatureOrAll);
+		if (this.#ended.size >= manyEnded)
+			for (const [expired, { expires }] of this.#ended) {
+				if (expires > this.#options.now()) continue;
+				this.#ended.delete(expired);
+				void this.#records.remove(expired);
+			}
 		this.#ended.set(signature, ended);
 		this.#options.onEnded?.();
-		if (this.#ended.size <= maxEnded) return this.#save(signature, ended);
-		const previous = [...this.#ended].filter(([signatureOrAll]) => signatureOrAll !== all);
-		const last = {
-			expires: Math.max(...[...this.#ended.values()].map(({ expires }) => expires)) + 1,
-			id: ended.id,
-		};
-		this.#ended.clear();
-		this.#ended.set(all, last);
-		const isSaved = await this.#save(all, last);
-		if (isSaved) for (const [previousSignature] of previous) this.#remove(previousSignature);
-		return isSaved;
-	}
-
-	async #save(signature: string, ended: Ended): Promise<boolean> {
 		return (await this.#records.save(signature, ended)) || this.#ended.get(signature) !== ended;
-	}
-
-	#remove(signature: string): void {
-		this.#ended.delete(signature);
-		void this.#records.remove(signature);
 	}
 }
