@@ -1,8 +1,8 @@
 /** Creates the core (access, sessions, firmware, sockets of monitors) and the extensions, which receive it. */
 
+import type { IncomingMessage } from "node:http";
 import { hostname } from "node:os";
-import { Access, type AccessOptions, type Change } from "./access/access.js";
-import { EndedLogins } from "./access/ended-logins.js";
+import { Access, type Change } from "./access/access.js";
 import { Tokens } from "./access/tokens.js";
 import { type Base, type BaseOptions, createBase } from "./base.js";
 import { Events, type Listeners } from "./events.js";
@@ -32,12 +32,13 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	/** Filled below, since extensions receive the core. */
 	const extensions: Extension[] = [];
 	const onChange = (change: Change) => events.emit("changed", change);
-	const { access, tokens, endedLogins } = createAccess(base, {
-		onAdmitted: (request) => {
-			for (const { guard } of extensions) guard?.onAdmitted(request);
-		},
-		onChange,
-	});
+	const { dataDir, deviceToken: device, monitorToken: monitor } = base.settings;
+	const onProblem = (problem: string) => log.error({ problem }, "tokens");
+	const tokens = new Tokens({ ...base, dataDir, fromEnvironment: { device, monitor }, onProblem });
+	const onAdmitted = (request: IncomingMessage) => {
+		for (const { guard } of extensions) guard?.onAdmitted(request);
+	};
+	const access = new Access({ ...base, tokens, onAdmitted, onChange });
 	const sessions = new Sessions({ ...base, events, maxDevices: options.maxDevices ?? 10_000 });
 	const deviceStore = new DeviceStore({ ...base, sessions });
 	const firmware = (options.createFirmware ?? createFirmwareService)({
@@ -76,28 +77,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	for (const listener of [logListener(base), monitors.listeners, ...listeners, ...finalListeners])
 		events.on(listener);
 	watchDevices({ metrics, sessions, catalog: firmware.catalog });
-	return { core, endedLogins, extensions };
-}
-
-function createAccess(base: Base, hooks: Pick<AccessOptions, "onAdmitted" | "onChange">) {
-	const { settings, disk, log } = base;
-	const { dataDir, deviceToken: device, monitorToken: monitor, publicUrl } = settings;
-	const tokens = new Tokens({
-		dataDir,
-		fromEnvironment: { device, monitor },
-		disk,
-		onProblem: (problem) => log.error({ problem }, "tokens"),
-	});
-	const endedLogins = new EndedLogins({ ...base, onEnded: () => void access.endRevoked() });
-	const access: Access = new Access({
-		...base,
-		...hooks,
-		tokens,
-		endedLogins,
-		isOff: !settings.auth,
-		publicUrl,
-	});
-	return { access, tokens, endedLogins };
+	return { core, extensions };
 }
 
 /** Logs connections, disconnections and updates of devices. */

@@ -183,9 +183,9 @@ export class Gateway {
 	}
 
 	async #open(): Promise<void> {
-		const { core, endedLogins, extensions } = this.#parts;
-		const { firmware, sessions, deviceStore } = core;
-		await endedLogins.open();
+		const { core, extensions } = this.#parts;
+		const { access, firmware, sessions, deviceStore } = core;
+		await access.open();
 		await firmware.open();
 		sessions.restore(await deviceStore.open());
 		for (const device of sessions.devices.values()) firmware.updates.onConnected(device);

@@ -8,15 +8,16 @@ import { type Person, type PersonRole, personRoles } from "../api/person.js";
 import type { RouteDefinition } from "../api/route.js";
 import type { Base } from "../base.js";
 import { type HttpRejection, RequestError } from "../problem.js";
-import { Logins, type LoginsOptions } from "./logins.js";
+import { EndedLogins } from "./ended-logins.js";
+import { Logins } from "./logins.js";
 import { isLoopback, isSameOrigin, reachedAt, remoteAddressOf } from "./origin.js";
 import { AddressLimit } from "./rates.js";
 import { deviceOf, equalSecrets, includesSecret } from "./secrets.js";
 import type { Role, Tokens } from "./tokens.js";
 
-export interface AccessOptions extends LoginsOptions, Pick<Base, "log"> {
-	/** AUTH=off: requests from loopback require no token. */
-	readonly isOff: boolean;
+export interface AccessOptions
+	extends Pick<Base, "settings" | "records" | "storage" | "log" | "now" | "monotonic"> {
+	readonly tokens: Tokens;
 	readonly onAdmitted: (request: IncomingMessage) => void;
 	/** Called after each request that changes something. */
 	readonly onChange: (change: Change) => void;
@@ -46,10 +47,6 @@ export interface Change {
 
 /** Permissions of a token or login. */
 interface Grants {
-	/** Tokens at the time of the check. */
-	readonly file: Tokens["file"];
-	/** Header of the request. */
-	readonly authorization: string | undefined;
 	/** Undefined: not a device's token. */
 	readonly device?: Admission;
 	readonly person?: Person | undefined;
@@ -58,9 +55,8 @@ interface Grants {
 export class Access {
 	readonly logins: Logins;
 	readonly #options: AccessOptions;
+	readonly #endedLogins: EndedLogins;
 	readonly #failures = new AddressLimit({ points: 10, seconds: 60, what: "wrong tokens" });
-	/** Cache by request; grants of tokens are cached by connection, since a device sends its token for each block of an image. */
-	readonly #grants = new WeakMap<object, Grants>();
 	/** By name, in milliseconds since 1970. */
 	readonly #usedAt = new Map<string, number>();
 	/** Callbacks that close open connections after a revocation. */
@@ -68,7 +64,19 @@ export class Access {
 
 	constructor(options: AccessOptions) {
 		this.#options = options;
-		this.logins = new Logins(options);
+		const endedLogins = new EndedLogins({ ...options, onEnded: () => void this.endRevoked() });
+		this.#endedLogins = endedLogins;
+		this.logins = new Logins({ ...options, endedLogins, publicUrl: options.settings.publicUrl });
+	}
+
+	/** @throws {NodeJS.ErrnoException} if the folder of ended logins cannot be used */
+	open(): Promise<void> {
+		return this.#endedLogins.open();
+	}
+
+	/** Whether requests from loopback require no token. */
+	get #isOff(): boolean {
+		return !this.#options.settings.auth;
 	}
 
 	/**
@@ -91,7 +99,7 @@ export class Access {
 		roles: readonly (Role | PersonRole)[],
 		maxAgeMs: number,
 	): Promise<Admission> {
-		if (this.#options.isOff) return this.#checkHost(request);
+		if (this.#isOff) return this.#checkHost(request);
 		const isToken = bearerOf(request) !== undefined;
 		const age = isToken ? maxAgeMs : 0;
 		await this.#options.tokens.refresh(age);
@@ -100,7 +108,9 @@ export class Access {
 		// Checks again with fresh tokens, as the token may be new.
 		if (age > 0) return this.#check(request, roles, 0);
 		return {
-			rejection: isToken ? this.countFailure(request, countedAs(roles)) : rejectionWithoutToken(request),
+			rejection: isToken
+				? this.countFailure(request, roles.includes("device") ? "device" : "monitor")
+				: rejectionWithoutToken(request),
 		};
 	}
 
@@ -117,9 +127,9 @@ export class Access {
 
 	/** Returns the person whose token or login a request or its open connection has, with the present role; undefined: none any more. */
 	async personOf(request: IncomingMessage): Promise<Person | undefined> {
-		if (this.#options.isOff) return anyone;
+		if (this.#isOff) return anyone;
 		await this.#options.tokens.refresh();
-		return this.#compare(request).person;
+		return this.#grantsOf(request).person;
 	}
 
 	/** Whether token or login are valid according to the tokens last read. For rate limits only. */
@@ -128,32 +138,20 @@ export class Access {
 		return person !== undefined || device !== undefined;
 	}
 
-	/** Returns cached grants unless the tokens have changed. */
 	#grantsOf(request: IncomingMessage): Grants {
-		const { file } = this.#options.tokens;
-		const { authorization, upgrade } = request.headers;
-		// The socket as key would keep an upgrade request cached until its connection closes.
-		const key = authorization === undefined || upgrade !== undefined ? request : request.socket;
-		const known = this.#grants.get(key);
-		if (known && known.file === file && known.authorization === authorization) return known;
-		const grants = { file, authorization, ...this.#compare(request) };
-		this.#grants.set(key, grants);
-		return grants;
-	}
-
-	#compare(request: IncomingMessage): Pick<Grants, "device" | "person"> {
 		const presented = bearerOf(request);
 		return presented === undefined
 			? { person: this.logins.personOf(request) }
 			: this.#grantsOfToken(presented);
 	}
 
-	#grantsOfToken(presented: string): Pick<Grants, "device" | "person"> {
+	#grantsOfToken(presented: string): Grants {
 		const { tokens } = this.#options;
-		const [person] = tokens.people.filter(({ token }) => equalSecrets(presented, token)).map(withoutToken);
-		if (includesSecret(tokens.of("device"), presented)) return { device: {}, person };
+		if (includesSecret(tokens.of("device"), presented)) return { device: {} };
 		const deviceId = deviceOf(presented, tokens.of("device"));
-		return { ...(deviceId !== undefined && { device: { deviceId } }), person };
+		if (deviceId !== undefined) return { device: { deviceId } };
+		const [person] = tokens.people.filter(({ token }) => equalSecrets(presented, token)).map(withoutToken);
+		return { person };
 	}
 
 	/**
@@ -173,8 +171,8 @@ export class Access {
 	 * and a program with one may send any `Origin`.
 	 */
 	checkOrigin(request: IncomingMessage): HttpRejection | undefined {
-		if (!this.#options.isOff && bearerOf(request) !== undefined) return undefined;
-		return isSameOrigin(request, this.#options.publicUrl) ? undefined : crossSite;
+		if (!this.#isOff && bearerOf(request) !== undefined) return undefined;
+		return isSameOrigin(request, this.#options.settings.publicUrl) ? undefined : crossSite;
 	}
 
 	/**
@@ -211,9 +209,9 @@ export class Access {
 
 	/** Closes watched connections whose token was removed, or whose login was ended or has expired. */
 	async endRevoked(): Promise<void> {
-		if (this.#options.isOff) return;
+		if (this.#isOff) return;
 		await this.#options.tokens.refresh();
-		for (const [request, onEnded] of this.#watched) if (!this.#compare(request).person) onEnded();
+		for (const [request, onEnded] of this.#watched) if (!this.#grantsOf(request).person) onEnded();
 	}
 
 	/** Accepts loopback host names only, to prevent DNS rebinding. */
@@ -240,12 +238,6 @@ function admissionOf({ device, person }: Grants, roles: readonly string[]): Admi
 	return personRoles.some((role) => roles.includes(role))
 		? { rejection: forbiddenTo(person.role) }
 		: undefined;
-}
-
-/** Returns the key for counting invalid tokens. */
-function countedAs(roles: readonly string[]): string {
-	const isForPeople = personRoles.some((role) => roles.includes(role));
-	return [roles.includes("device") && "device", isForPeople && "monitor"].filter(Boolean).join();
 }
 
 function withoutToken({ name, role }: Person): Person {

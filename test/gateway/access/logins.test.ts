@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { Access } from "../../../gateway/access/access.js";
 import { Logins } from "../../../gateway/access/logins.js";
 import { generateTokens, Tokens, type TokensOptions } from "../../../gateway/access/tokens.js";
+import { createBase } from "../../../gateway/base.js";
 import { createLog } from "../../../gateway/telemetry/log.js";
 import { incomingRequest } from "../../support/incoming-request.js";
 import { deviceToken, monitorToken, temporaryDirectory } from "../../support/running.js";
@@ -46,8 +47,8 @@ test("remembers the latest 100 codes; earlier ones expire by the clock", async (
 
 test("ends watched connections whose token was removed, and no closed ones", async (t) => {
 	const { options } = await run(t);
-	const log = createLog("silent");
-	const access = new Access({ ...options, log, isOff: false, onAdmitted: () => {}, onChange: () => {} });
+	const base = createBase({ log: createLog("silent") });
+	const access = new Access({ ...base, ...options, onAdmitted: () => {}, onChange: () => {} });
 	const ended: string[] = [];
 	const watch = (name: string, token: string) =>
 		access.watch(incomingRequest("10.0.0.2", { authorization: `Bearer ${token}` }), () => ended.push(name));
