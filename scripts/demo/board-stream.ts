@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { buttonNames } from "../../device/host.js";
 import type { Board } from "../../hosts/virtual/node/board.js";
-import type { BoardEvents } from "./messages.js";
+import type { BoardState } from "./messages.js";
 
 /** The gateway closes connections without traffic after 30 s. */
 const keepAliveMs = 10_000;
@@ -16,20 +16,19 @@ export class BoardStream {
 
 	constructor(board: Board) {
 		this.#board = board;
-		const sendInputs = () => this.send("inputs", inputsOf(board));
+		const sendInputs = () => this.send({ inputs: inputsOf(board) });
 		this.#unlisten = board.listen({
 			onInput: sendInputs,
 			onAccessPoints: sendInputs,
-			onFrame: () => this.send("ring", Buffer.from(board.pixels).toString("hex")),
-			onGain: (gain) => this.send("gain", gain),
-			onQueued: (samples) => this.send("more", Buffer.from(samples).toString("base64")),
+			onFrame: () => this.send({ ring: ringOf(board) }),
+			onGain: (gain) => this.send({ gain }),
+			onQueued: (samples) => this.send({ more: Buffer.from(samples).toString("base64") }),
 			onSound: (sound) =>
-				this.send(
-					"sound",
-					sound
+				this.send({
+					sound: sound
 						? { samples: Buffer.from(sound.samples).toString("base64"), sampleRate: sound.sampleRate }
 						: null,
-				),
+				}),
 		});
 		this.#timer = setInterval(() => {
 			for (const page of this.#pages) page.write(":\n\n");
@@ -40,10 +39,8 @@ export class BoardStream {
 	add(page: ServerResponse, next: string): void {
 		if (page.destroyed) return;
 		page.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
-		page.write(frame("inputs", inputsOf(this.#board)));
-		page.write(frame("ring", Buffer.from(this.#board.pixels).toString("hex")));
-		page.write(frame("gain", this.#board.gain));
-		page.write(frame("next", next));
+		const { gain } = this.#board;
+		page.write(eventOf({ inputs: inputsOf(this.#board), ring: ringOf(this.#board), gain, next }));
 		this.#pages.add(page);
 		page.once("close", () => {
 			this.#pages.delete(page);
@@ -51,8 +48,8 @@ export class BoardStream {
 		});
 	}
 
-	send<Name extends keyof BoardEvents>(name: Name, data: BoardEvents[Name]): void {
-		for (const page of this.#pages) page.write(frame(name, data));
+	send(changes: Partial<BoardState>): void {
+		for (const page of this.#pages) page.write(eventOf(changes));
 	}
 
 	close(): void {
@@ -67,11 +64,15 @@ export class BoardStream {
 	}
 }
 
-function frame<Name extends keyof BoardEvents>(name: Name, data: BoardEvents[Name]): string {
-	return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+function eventOf(changes: Partial<BoardState>): string {
+	return `data: ${JSON.stringify(changes)}\n\n`;
 }
 
-function inputsOf(board: Board): BoardEvents["inputs"] {
+function ringOf({ pixels }: Board): string {
+	return Buffer.from(pixels).toString("hex");
+}
+
+function inputsOf(board: Board): BoardState["inputs"] {
 	return {
 		pressed: buttonNames.filter((name) => board.isPressed(name)),
 		light: board.light ?? 0,

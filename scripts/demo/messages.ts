@@ -19,7 +19,7 @@ export const demoRoutes = defineRoutes(null, {
 	"GET /api/demo/devices/:id/board": {
 		summary: "Server-sent events of a board",
 		roles: monitors,
-		returns: "The events: BoardEvents.",
+		returns: "The events: changes of BoardState.",
 		reply: events,
 		problems: { 404: unknownDevice },
 	},
@@ -47,8 +47,8 @@ export const demoRoutes = defineRoutes(null, {
 });
 export type DemoRoutes = (typeof demoRoutes)["routes"];
 
-/** Server-sent events of a board with their data; all except `sound` and `more` are also sent at the start of a stream. */
-export interface BoardEvents {
+/** State of a board; each event has some of its fields, and the first one all except `sound` and `more`. */
+export interface BoardState {
 	readonly inputs: {
 		readonly pressed: readonly ButtonName[];
 		/** 0 to 4095. */

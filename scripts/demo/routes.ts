@@ -90,7 +90,7 @@ export class DemoApi {
 
 	async #announceNext(): Promise<void> {
 		const next = await nextVersion(this.#releases);
-		for (const { stream } of this.#served.values()) stream.send("next", next);
+		for (const { stream } of this.#served.values()) stream.send({ next });
 	}
 
 	/** @throws {RequestError} 404 for an unknown device */

@@ -14,7 +14,7 @@ import { useInputs } from "./inputs.js";
 import { MakeAndInstall } from "./make-and-install.js";
 import { demo } from "./requests.js";
 import { Speaker } from "./speaker.js";
-import { type BoardState, useBoard } from "./use-board.js";
+import { type ShownBoard, useBoard } from "./use-board.js";
 
 const buttons: readonly (readonly [ButtonName, string])[] = [
 	["play", "Play"],
@@ -25,7 +25,7 @@ const buttons: readonly (readonly [ButtonName, string])[] = [
 
 /** Initial signal of a virtual device. */
 const usualRssi = -48;
-const initialState: BoardState = {
+const initialState: ShownBoard = {
 	inputs: { pressed: [], light: 0, isTouched: false, rssi: usualRssi },
 	ring: "",
 	next: "",

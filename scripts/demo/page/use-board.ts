@@ -2,26 +2,24 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { useIsLive } from "../../../gateway/dashboard/page/app/hooks.js";
-import type { BoardEvents } from "../messages.js";
+import type { BoardState } from "../messages.js";
 import { decodeSamples, type Speaker } from "./speaker.js";
 
-interface Streamed extends Pick<BoardEvents, "inputs" | "ring" | "next"> {
-	readonly isPlaying: boolean;
-}
+type Streamed = Partial<Pick<BoardState, "inputs" | "ring" | "next" | "sound">>;
 
-export interface BoardState extends Streamed {
+export interface ShownBoard extends Pick<BoardState, "inputs" | "ring" | "next"> {
+	readonly isPlaying: boolean;
 	/** Shows sent inputs until the board reports its state. */
-	readonly expect: (inputs: Partial<BoardEvents["inputs"]>) => void;
+	readonly expect: (inputs: Partial<BoardState["inputs"]>) => void;
 }
 
 /** @param path URL path of the board @returns undefined without a connection */
-export function useBoard(path: string, speaker: Speaker): BoardState | undefined {
+export function useBoard(path: string, speaker: Speaker): ShownBoard | undefined {
 	const isLive = useIsLive();
-	const [board, setBoard] = useState<Partial<Streamed>>({});
+	const [board, setBoard] = useState<Streamed>({});
 	useEffect(() => {
 		if (!isLive) return;
 		let stream: EventSource | undefined;
-		const add = (change: Partial<Streamed>) => setBoard((known) => ({ ...known, ...change }));
 		const close = () => {
 			stream?.close();
 			stream = undefined;
@@ -30,20 +28,14 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 		};
 		const open = () => {
 			stream = new EventSource(`${path}/board`);
-			const on = <Name extends keyof BoardEvents>(name: Name, take: (data: BoardEvents[Name]) => void) =>
-				stream?.addEventListener(name, ({ data }: MessageEvent<string>) => take(JSON.parse(data)));
-			on("inputs", (inputs) => add({ inputs }));
-			on("ring", (ring) => add({ ring }));
-			on("next", (next) => add({ next }));
-			on("gain", (gain) => {
-				speaker.gain = gain;
+			stream.addEventListener("message", ({ data }: MessageEvent<string>) => {
+				const { gain, more, ...shown }: Partial<BoardState> = JSON.parse(data);
+				if (gain !== undefined) speaker.gain = gain;
+				if (shown.sound) speaker.play(decodeSamples(shown.sound.samples), shown.sound.sampleRate);
+				else if (shown.sound === null) speaker.stop();
+				if (more !== undefined) return speaker.append(decodeSamples(more));
+				setBoard((known) => ({ ...known, ...shown }));
 			});
-			on("sound", (sound) => {
-				if (sound) speaker.play(decodeSamples(sound.samples), sound.sampleRate);
-				else speaker.stop();
-				add({ isPlaying: sound !== null });
-			});
-			on("more", (more) => speaker.append(decodeSamples(more)));
 			stream.addEventListener("error", () => {
 				speaker.stop();
 				setBoard({});
@@ -61,9 +53,9 @@ export function useBoard(path: string, speaker: Speaker): BoardState | undefined
 			close();
 		};
 	}, [path, speaker, isLive]);
-	const { inputs, ring, next, isPlaying = false } = board;
+	const { inputs, ring, next, sound } = board;
 	if (!inputs || ring === undefined || next === undefined) return undefined;
-	const expect: BoardState["expect"] = (changed) =>
+	const expect: ShownBoard["expect"] = (changed) =>
 		setBoard((known) => ({ ...known, ...(known.inputs && { inputs: { ...known.inputs, ...changed } }) }));
-	return { inputs, ring, next, isPlaying, expect };
+	return { inputs, ring, next, isPlaying: Boolean(sound), expect };
 }
