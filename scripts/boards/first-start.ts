@@ -1,6 +1,5 @@
 /** Monitors the first start of a board on its serial port until it connects to its gateway or cannot. */
 
-import { setTimeout } from "node:timers/promises";
 import { SerialPort } from "./serial.js";
 
 const connected = "gateway connected";
@@ -22,24 +21,21 @@ export interface WatchOptions {
 }
 
 /** @returns whether the board is connected to its gateway @throws Error if the port cannot be read */
-export async function watchFirstStart({ path, timeoutMs, onLine }: WatchOptions): Promise<boolean> {
-	const over = new AbortController();
-	let isConnected: boolean | undefined;
-	const port = SerialPort.open({
-		path,
-		isAwaited: true,
-		onLine: (line) => {
-			onLine(line);
-			isConnected ??= resultOf(line);
-			if (isConnected !== undefined) over.abort();
-		},
+export function watchFirstStart({ path, timeoutMs, onLine }: WatchOptions): Promise<boolean> {
+	return new Promise((resolve) => {
+		const end = (isConnected: boolean) => {
+			clearTimeout(timer);
+			port.close();
+			resolve(isConnected);
+		};
+		const timer = setTimeout(end, timeoutMs, false);
+		const port = SerialPort.open({
+			path,
+			onLine: (line) => {
+				onLine(line);
+				const result = resultOf(line);
+				if (result !== undefined) end(result);
+			},
+		});
 	});
-	try {
-		await setTimeout(timeoutMs, undefined, { signal: over.signal });
-	} catch {
-		// The result is final.
-	} finally {
-		port.close();
-	}
-	return isConnected === true;
 }

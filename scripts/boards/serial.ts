@@ -1,6 +1,6 @@
 /**
  * Serial port of a board as text lines, on Linux and macOS. `stty` configures it and Node reads it as a terminal, without native
- * packages. A port that disappears while its board restarts is reopened.
+ * packages. A port that is missing while its board restarts is awaited.
  */
 
 import { spawnSync } from "node:child_process";
@@ -21,8 +21,6 @@ export interface SerialPortOptions {
 	readonly path: string;
 	/** Called with each line without its line end. It may contain control characters: see printable(). */
 	readonly onLine: (line: string) => void;
-	/** Waits for a missing port. Default: false. */
-	readonly isAwaited?: boolean;
 }
 
 export class SerialPort {
@@ -35,11 +33,11 @@ export class SerialPort {
 		this.#options = options;
 	}
 
-	/** @throws Error if the port does not exist or cannot be opened */
+	/** @throws Error if the port exists but cannot be opened */
 	static open(options: SerialPortOptions): SerialPort {
 		const port = new SerialPort(options);
-		if (options.isAwaited && !existsSync(options.path)) void port.#reopen();
-		else port.#open();
+		if (existsSync(options.path)) port.#open();
+		else void port.#reopen();
 		return port;
 	}
 

@@ -37,19 +37,16 @@ interface GatewaySettings {
 }
 
 /** @returns DER in base64 @throws Error */
-export function readAuthority(file: string): string {
-	const base64 = readCertificate(file).raw.toString("base64");
-	if (base64.length > longestAuthority)
-		throw new Error(`${file} is too long: a device stores a certificate of at most 2997 bytes in DER.`);
-	return base64;
-}
-
-function readCertificate(file: string): X509Certificate {
+function readAuthority(file: string): string {
+	let certificate: X509Certificate;
 	try {
-		return new X509Certificate(readFileSync(file));
+		certificate = new X509Certificate(readFileSync(file));
 	} catch {
 		throw new Error(`${file} is not a certificate. ca=… requires a PEM file.`);
 	}
+	const base64 = certificate.raw.toString("base64");
+	if (base64.length <= longestAuthority) return base64;
+	throw new Error(`${file} is too long: a device stores a certificate of at most 2997 bytes in DER.`);
 }
 
 /** Returns the device token of the gateway on this computer. @throws Error if there is none */

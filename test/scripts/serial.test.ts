@@ -69,5 +69,4 @@ test("rejects a path that is no serial port and names it", {
 	await writeFile(path, "");
 	const opened = () => SerialPort.open({ path, onLine: () => {} });
 	assert.throws(opened, new RegExp(`${path} cannot be configured as a serial port`));
-	assert.throws(() => SerialPort.open({ path: `${path}2`, onLine: () => {} }), /ENOENT/);
 });
