@@ -25,7 +25,7 @@ import { createTokenRoutes } from "./http/tokens.js";
 import type { HttpRejection } from "./problem.js";
 import { requireSafeAuth } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
-import { createRetrySeconds } from "./sockets/drain.js";
+import { Drain } from "./sockets/drain.js";
 import { Upgrades } from "./sockets/upgrades.js";
 import { explainFolderErrors, FolderLock } from "./storage/data-folder.js";
 
@@ -203,13 +203,14 @@ export class Gateway {
 	}
 
 	async #disconnectAll(): Promise<void> {
-		const { limits, monitors } = this.#parts.core;
-		const retrySeconds = createRetrySeconds(this.#devices.count, limits.devicesASecond);
-		this.#upgrades.close(retrySeconds);
+		const { limits, monotonic, monitors } = this.#parts.core;
+		const { devicesASecond: admittedASecond } = limits;
+		const drain = new Drain({ devices: this.#devices.count, admittedASecond, monotonic });
+		this.#upgrades.close(drain);
 		this.#guard?.close();
 		// Monitors are closed first, so that dashboards do not show all devices as disconnected.
 		monitors.close();
-		await this.#devices.drain(retrySeconds);
+		await this.#devices.drain(drain);
 		await closeServer(this.#server, limits.closeTimeoutMs);
 	}
 

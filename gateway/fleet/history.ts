@@ -1,5 +1,6 @@
 /**
- * History of each device for the last 24 hours, in memory only: 288 steps of 5 minutes, in 2.3 KB outside of V8's heap.
+ * History of each device for the last 24 hours, in memory only: 288 steps of 5 minutes, in 2.3 KB outside of
+ * V8's heap once a device has been connected for 40 minutes.
  */
 
 import type { StateReport } from "../../device/protocol/messages.js";
@@ -28,6 +29,8 @@ const heap = 5;
 const reconnects = 7;
 const blank = Uint8Array.of(0, 0, 255, 255, 0, 255, 255, 0);
 const largestHeap = 0xfffe;
+/** 40 minutes, as V8 keeps typed arrays of up to 64 bytes on its heap. */
+const firstStepCount = 8;
 /** Number of parts of a step, each a bit of `heard`. */
 const partCount = 8;
 
@@ -96,10 +99,11 @@ export class Histories {
 }
 
 export class History {
-	/** Ring buffer of steps. */
-	readonly #bytes = new Uint8Array(stepCount * blank.length);
+	/** Ring buffer of steps. It starts small, as many devices may stay only briefly. */
+	#bytes = blankSteps(firstStepCount);
 	/** Latest step. Older values of the ring are cleared up to it. */
 	#latest = Number.NEGATIVE_INFINITY;
+	#first = Number.POSITIVE_INFINITY;
 	/** Counter of reconnects, and uptime in seconds, in the latest report. */
 	#total: number | undefined;
 	#uptime = 0;
@@ -107,6 +111,7 @@ export class History {
 	/** @param monotonic monotonic clock, in milliseconds since about the gateway's start */
 	add({ health, network, peripherals }: StateReport, monotonic: number): void {
 		const step = Math.floor(monotonic / stepMs);
+		this.#first = Math.min(this.#first, step);
 		this.#advance(step);
 		const bytes = this.#bytes;
 		const from = this.#offsetOf(step);
@@ -151,8 +156,9 @@ export class History {
 		const latest = Math.floor(monotonic / stepMs);
 		this.#advance(latest);
 		const bytes = this.#bytes;
+		const oldest = Math.max(this.#first, latest - bytes.length / blank.length + 1);
 		const steps = Array.from({ length: stepCount }, (_, index) => latest - stepCount + 1 + index);
-		const heardIn = (step: number) => byteAt(bytes, this.#offsetOf(step) + heard);
+		const heardIn = (step: number) => (step < oldest ? 0 : byteAt(bytes, this.#offsetOf(step) + heard));
 		const column = (read: (from: number) => number) =>
 			steps.map((step) => (heardIn(step) ? read(this.#offsetOf(step)) : null));
 		const byte = (field: number, factor: number) =>
@@ -178,16 +184,35 @@ export class History {
 		};
 	}
 
+	#grow(): void {
+		const small = this.#bytes;
+		const from = Math.max(this.#first, this.#latest - firstStepCount + 1);
+		const kept = Array.from({ length: this.#latest - from + 1 }, (_, index) => {
+			const offset = this.#offsetOf(from + index);
+			return small.subarray(offset, offset + blank.length);
+		});
+		this.#bytes = blankSteps(stepCount);
+		for (const [index, step] of kept.entries()) this.#bytes.set(step, this.#offsetOf(from + index));
+	}
+
 	#advance(step: number): void {
-		const next = Math.max(this.#latest + 1, step - stepCount + 1);
+		if (step - this.#first >= firstStepCount && this.#bytes.length < stepCount * blank.length) this.#grow();
+		const next = Math.max(this.#latest + 1, step - this.#bytes.length / blank.length + 1);
 		for (let skipped = next; skipped <= step; skipped++) this.#bytes.set(blank, this.#offsetOf(skipped));
 		this.#latest = Math.max(this.#latest, step);
 	}
 
 	/** @param step may be before the gateway's start */
 	#offsetOf(step: number): number {
-		return (((step % stepCount) + stepCount) % stepCount) * blank.length;
+		const count = this.#bytes.length / blank.length;
+		return (((step % count) + count) % count) * blank.length;
 	}
+}
+
+function blankSteps(count: number): Uint8Array {
+	const bytes = new Uint8Array(count * blank.length);
+	for (let from = 0; from < bytes.length; from += blank.length) bytes.set(blank, from);
+	return bytes;
 }
 
 function byteAt(bytes: Uint8Array, offset: number): number {

@@ -9,10 +9,10 @@ import { createMinuteCounter, type Rate, Throttle, TokenBucket } from "../access
 import { closeCodes } from "../limits.js";
 import type { DeviceLink, Handshake, Session } from "../sessions/device.js";
 import { UplinkReader } from "../uplinks/uplink-reader.js";
+import type { Drain } from "./drain.js";
 import type { DeviceSocketsOptions } from "./options.js";
 
-/** Interval of checking whether all sockets have closed. */
-const pollMs = 20;
+const drainStepMs = 20;
 /** Time for sockets to emit `close` after they were terminated. */
 const terminateMs = 1000;
 
@@ -21,6 +21,7 @@ export class DeviceSockets {
 	readonly #shared: Shared;
 	/** Sockets whose session has not ended yet, including closed ones. */
 	readonly #devices = new Map<WebSocket, DeviceSocket>();
+	readonly #listeners: ReturnType<typeof listenersOf>;
 
 	constructor(options: DeviceSocketsOptions) {
 		this.#options = options;
@@ -32,6 +33,7 @@ export class DeviceSockets {
 			uplinks: { perSecond: uplinksASecond, burst: uplinkBurst, monotonic },
 			controlFrames: { perSecond: controlFramesASecond, burst: controlFrameBurst, monotonic },
 		};
+		this.#listeners = listenersOf(this.#devices, options.yieldToLoop);
 		const unsentBytes = () =>
 			[...this.#devices.keys()].reduce((bytes, socket) => bytes + socket.bufferedAmount, 0);
 		metrics.watch("gateway_sessions", "Connected devices", () => this.#devices.size);
@@ -42,16 +44,11 @@ export class DeviceSockets {
 	accept(socket: WebSocket, handshake: Handshake): Session {
 		const device = new DeviceSocket(this.#shared, socket, handshake);
 		this.#devices.set(socket, device);
-		const onControlFrame = () => device.countControlFrame();
+		// A closure of its own, since a lookup in the map for each message would take longer.
 		socket.on("message", (data, isBinary) => device.onFrame(data, isBinary));
+		const { onControlFrame, onError, onClose } = this.#listeners;
 		socket.on("ping", onControlFrame).on("pong", onControlFrame);
-		socket.on("error", ({ message }) => device.onError(message));
-		socket.on("close", async (code) => {
-			device.onClosed(code);
-			await this.#options.yieldToLoop();
-			this.#devices.delete(socket);
-			device.end();
-		});
+		socket.on("error", onError).on("close", onClose);
 		return device.session;
 	}
 
@@ -59,11 +56,13 @@ export class DeviceSockets {
 		return this.#devices.size;
 	}
 
-	/** Closes all sockets with 1012, one per turn of the event loop, and terminates those still open after a timeout. */
-	async drain(retrySeconds: () => number): Promise<void> {
+	/** Closes all sockets with 1012, a few at a time, and terminates those still open after a timeout. */
+	async drain(drain: Drain): Promise<void> {
+		let closed = 0;
 		for (const device of this.#devices.values()) {
-			device.close(closeCodes.serviceRestart, `retry in ${retrySeconds()} s`);
-			await this.#options.yieldToLoop();
+			device.close(closeCodes.serviceRestart, `retry in ${drain.retrySeconds()} s`);
+			closed += 1;
+			if (closed % drain.devicesPer(drainStepMs) === 0) await setTimeout(drainStepMs);
 		}
 		await this.#waitUntilClosed(this.#options.limits.deviceCloseTimeoutMs);
 		for (const socket of this.#devices.keys()) socket.terminate();
@@ -71,14 +70,33 @@ export class DeviceSockets {
 	}
 
 	async #waitUntilClosed(timeoutMs: number): Promise<void> {
-		for (let leftMs = timeoutMs; leftMs > 0 && this.#devices.size > 0; leftMs -= pollMs)
-			await setTimeout(pollMs);
+		for (let leftMs = timeoutMs; leftMs > 0 && this.#devices.size > 0; leftMs -= drainStepMs)
+			await setTimeout(drainStepMs);
 	}
 
 	/** Ends all sessions. Called after all connections are closed. */
 	settle(): void {
 		for (const device of this.#devices.values()) device.end();
 	}
+}
+
+/** Creates event listeners that all sockets share, since a closure per device takes 0.1 KB. */
+function listenersOf(devices: Map<WebSocket, DeviceSocket>, yieldToLoop: () => Promise<void>) {
+	return {
+		onControlFrame(this: WebSocket): void {
+			devices.get(this)?.countControlFrame();
+		},
+		onError(this: WebSocket, { message }: Error): void {
+			devices.get(this)?.onError(message);
+		},
+		async onClose(this: WebSocket, code: number): Promise<void> {
+			const device = devices.get(this);
+			device?.onClosed(code);
+			await yieldToLoop();
+			devices.delete(this);
+			device?.end();
+		},
+	};
 }
 
 /** State and options shared by all sockets. */
@@ -193,7 +211,7 @@ class DeviceSocket implements DeviceLink {
 			return rejection.detail;
 		}
 		const problem = sessions.receive(this.session, uplink, result.text);
-		if (problem === undefined) metrics.uplinks.inc({ type: uplink.type });
+		if (problem === undefined) metrics.countUplink(uplink.type);
 		return problem;
 	}
 

@@ -25,6 +25,7 @@ import { closeCodes } from "../limits.js";
 import { type HttpRejection, problemOf } from "../problem.js";
 import { type Handshake, sharedList } from "../sessions/device.js";
 import type { DeviceSockets } from "./device-sockets.js";
+import type { Drain } from "./drain.js";
 import { startHeartbeat } from "./heartbeat.js";
 import type { MonitorSockets } from "./monitor-sockets.js";
 import type { DeviceSocketsOptions } from "./options.js";
@@ -55,8 +56,7 @@ export class Upgrades {
 	readonly #deviceServer: Server<typeof ServerSocket>;
 	readonly #monitorServer: Server<typeof ServerSocket>;
 	readonly #revocationTimer: NodeJS.Timeout;
-	/** Set when the gateway stops. */
-	#retrySeconds: (() => number) | undefined;
+	#drain: Drain | undefined;
 
 	constructor(options: UpgradesOptions) {
 		this.#options = options;
@@ -100,7 +100,7 @@ export class Upgrades {
 		await opening;
 		const url = targetOf(request);
 		// Cheap check, done first, since most devices of a reconnecting fleet are rejected.
-		const isDevice = !this.#retrySeconds && url?.pathname === "/device" && access.isKnown(request);
+		const isDevice = !this.#drain && url?.pathname === "/device" && access.isKnown(request);
 		const throttled = isDevice ? guard?.checkRate() : undefined;
 		if (!throttled) await yieldToLoop();
 		// Disconnected clients are neither admitted nor counted.
@@ -120,9 +120,9 @@ export class Upgrades {
 		});
 	}
 
-	/** Rejects all further upgrades. @param retrySeconds returns the time until a retry */
-	close(retrySeconds: () => number): void {
-		this.#retrySeconds = retrySeconds;
+	/** Rejects all further upgrades. @param drain when to retry */
+	close(drain: Drain): void {
+		this.#drain = drain;
 		clearInterval(this.#revocationTimer);
 	}
 
@@ -155,7 +155,7 @@ export class Upgrades {
 		const finalRejection = guard ? await guard.admit(request, path, rejection) : rejection;
 		if (finalRejection) return finalRejection;
 		// The gateway may have started to stop meanwhile.
-		if (this.#retrySeconds) return serviceUnavailable("The gateway is stopping", this.#retrySeconds());
+		if (this.#drain) return serviceUnavailable("The gateway is stopping", this.#drain.retrySeconds());
 		if (path === "/device" || !person) return this.#acceptDevice(request, deviceId);
 		const channels = new Set(url?.searchParams.keys());
 		return (socket) => {

@@ -18,6 +18,17 @@ export function createMetrics(registry: Registry) {
 		for (const combination of labels ? combinationsOf(labels) : []) added.inc(combination, 0);
 		return added;
 	};
+	const uplinkCounts = new Map<string, number>(keysOf(uplinks).map((type) => [type, 0]));
+	new Counter({
+		name: "gateway_uplinks_total",
+		help: "Valid uplinks",
+		labelNames: ["type"],
+		registers,
+		collect() {
+			this.reset();
+			for (const [type, count] of uplinkCounts) this.inc({ type }, count);
+		},
+	});
 	return {
 		registry,
 		/**
@@ -25,7 +36,8 @@ export function createMetrics(registry: Registry) {
 		 * start at 0.
 		 */
 		counter,
-		uplinks: counter("gateway_uplinks_total", "Valid uplinks", { type: keysOf(uplinks) }),
+		/** Must be called for each uplink. Labels are created when metrics are read. */
+		countUplink: (type: string): void => void uplinkCounts.set(type, (uplinkCounts.get(type) ?? 0) + 1),
 		droppedUplinks: counter("gateway_dropped_uplinks_total", "Invalid uplinks"),
 		leftOutFields: counter(
 			"gateway_left_out_fields_total",
@@ -70,8 +82,15 @@ export function createMetrics(registry: Registry) {
 			read: () => Iterable<Readonly<Record<L, string>>>,
 		): void {
 			const collect = () => {
+				const counts = new Map<string, { readonly labels: Readonly<Record<L, string>>; count: number }>();
+				for (const labels of read()) {
+					const key = JSON.stringify(labels);
+					const counted = counts.get(key);
+					if (counted) counted.count += 1;
+					else counts.set(key, { labels, count: 1 });
+				}
 				gauge.reset();
-				for (const labels of read()) gauge.inc(labels);
+				for (const { labels, count } of counts.values()) gauge.set(labels, count);
 			};
 			const gauge: Gauge<L> = new Gauge({ name, help, labelNames, registers, collect });
 		},

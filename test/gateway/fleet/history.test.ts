@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import type { StateReport } from "../../../device/protocol/messages.js";
 import type { Model } from "../../../device/protocol/schema.js";
@@ -8,6 +10,12 @@ import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { runs } from "../../support/property-runs.js";
 import { type Client, runWatched } from "../../support/running.js";
 import { crashOf } from "./crashed.js";
+
+/** Node's `gc` without its command line option. */
+function collectGarbage(): void {
+	setFlagsFromString("--expose-gc");
+	runInNewContext("gc")();
+}
 
 const stepMs = 300_000;
 const steps = 288;
@@ -101,6 +109,23 @@ test("keeps the last 24 hours of reports in steps of 5 minutes", () => {
 		}),
 		{ numRuns: runs(300) },
 	);
+});
+
+test("uses 2.3 KB per device after 40 minutes", () => {
+	const histories = Array.from({ length: 500 }, () => new History());
+	// Buffers of earlier tests, which would count as released by this one.
+	collectGarbage();
+	const before = process.memoryUsage().arrayBuffers;
+	const report = sampleReport("PROTO-1");
+	const bytesAt = (steps: number) => {
+		for (const history of histories)
+			for (let at = 0; at < steps * stepMs; at += 5000) history.add(report, at);
+		return (process.memoryUsage().arrayBuffers - before) / histories.length;
+	};
+	const early = bytesAt(8);
+	assert.ok(early < 500, `${early} bytes for each device`);
+	const later = bytesAt(9);
+	assert.ok(later > early && later <= 2400, `${later} bytes after ${early}`);
 });
 
 test("returns the columns with marks of restarts, crashes and updates", async (t) => {

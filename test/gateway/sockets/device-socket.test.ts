@@ -140,19 +140,11 @@ describe("device frames", () => {
 });
 
 describe("device connection", () => {
-	test("ends when two pings go unanswered, that of a monitor after eight", async (t) => {
+	test("ends when pings go unanswered, like that of a monitor", async (t) => {
 		const gateway = await runGateway(t, { limits: { pingIntervalMs: 20 } });
-		for (const [path, token, unanswered] of [
-			["/device", deviceToken, 2],
-			["/monitor", monitorToken, 8],
-		] as const) {
-			const { socket, closed } = await gateway.open(path, { headers: bearer(token), autoPong: false });
-			let pings = 0;
-			socket.on("ping", () => {
-				pings += 1;
-			});
-			assert.deepEqual([(await closed).code, pings], [1006, unanswered]);
-		}
+		const device = await gateway.device(named, { autoPong: false });
+		const monitor = await gateway.open("/monitor", { headers: bearer(monitorToken), autoPong: false });
+		assert.deepEqual([(await device.closed).code, (await monitor.closed).code], [1006, 1006]);
 	});
 
 	test("gets unsolicited pongs while it reports, and stays open", async (t) => {
@@ -196,7 +188,7 @@ describe("device connection", () => {
 			assert.equal((await monitor.request(message)).code, "target_offline");
 	});
 
-	test("closes with 1012 and a reconnect time, one per turn of the event loop, when the gateway stops, after monitors with 1001", async (t) => {
+	test("closes with 1012 and a reconnect time in batches when the gateway stops, after monitors with 1001", async (t) => {
 		const { lines, log } = recordLog();
 		const gateway = await runGateway(t, { log, limits: { ...noRateLimits.limits, devicesASecond: 20 } });
 		const devices: Client[] = [];
@@ -208,7 +200,7 @@ describe("device connection", () => {
 		const closed = () => mock.calls.filter(({ arguments: [code] }) => code === 1012).length;
 		const stopped = gateway.gateway.close();
 		await waitUntil(() => closed() > 0, setImmediate);
-		assert.ok(closed() < 5, `${closed()} in one turn`);
+		assert.equal(closed(), 50, "closed in the first batch");
 		for (const { closed } of devices) {
 			const { code, reason } = await closed;
 			assert.match(`${code} ${reason}`, /^1012 retry in [3-6] s$/);
