@@ -156,6 +156,8 @@ export class World {
 	}
 
 	async close(): Promise<void> {
+		// A task may switch a device on again, which would keep this process running.
+		await this.settle();
 		await Promise.all(this.places.map(({ device }) => device.powerOff()));
 		for (const { line } of this.places) line.close();
 		for (const monitor of this.monitors) monitor.close();
