@@ -9,7 +9,7 @@ import logOut from "lucide-static/icons/log-out.svg";
 import megaphone from "lucide-static/icons/megaphone.svg";
 import packageIcon from "lucide-static/icons/package.svg";
 import gear from "lucide-static/icons/settings.svg";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { age, duration } from "../../../api/client/words.js";
 import { type DeviceTab, listAddress, type Route } from "../app/addresses.js";
 import type { App } from "../app/app.js";
@@ -58,7 +58,8 @@ export function Shell() {
 	useTitle(titleOf(route));
 	const where = view === "settings" ? view : `${view} ${key}`;
 	const previous = useRef(where);
-	useEffect(() => {
+	// Prevents a frame that shows the view at the previous scroll position.
+	useLayoutEffect(() => {
 		if (previous.current === where) return;
 		previous.current = where;
 		// Lists restore their scroll position themselves.
