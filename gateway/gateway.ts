@@ -27,7 +27,7 @@ import { requireSafeAuth } from "./settings.js";
 import { DeviceSockets } from "./sockets/device-sockets.js";
 import { Drain } from "./sockets/drain.js";
 import { Upgrades } from "./sockets/upgrades.js";
-import { explainFolderErrors, FolderLock } from "./storage/data-folder.js";
+import { explainFolderErrors, lockFolder } from "./storage/data-folder.js";
 
 export type { GatewayOptions } from "./core.js";
 
@@ -41,7 +41,6 @@ export interface Listening {
 
 export class Gateway {
 	readonly #parts: ReturnType<typeof createCore>;
-	readonly #lock: FolderLock;
 	/** Undefined: connections are not limited. */
 	readonly #guard: Guard | undefined;
 	readonly #devices: DeviceSockets;
@@ -49,6 +48,8 @@ export class Gateway {
 	readonly #app: Express;
 	readonly #server: Server;
 	#port: number;
+	/** Releases the data folder. */
+	#unlock = async () => {};
 	/** Pending while data is loaded; requests wait for it. */
 	#opening: Promise<void> | undefined;
 	#closing: Promise<void> | undefined;
@@ -57,20 +58,11 @@ export class Gateway {
 	constructor(options: GatewayOptions = {}) {
 		this.#parts = createCore(options, () => this.#port);
 		const { core, extensions } = this.#parts;
-		const { settings, limits, log, disk } = core;
+		const { settings, limits } = core;
 		requireSafeAuth(settings);
 		// Fails early if devices do not support the address. With PORT=0 the port is not known yet.
 		deviceAddresses(settings, settings.port || 1);
 		this.#port = settings.port;
-		this.#lock = new FolderLock({
-			directory: settings.dataDir,
-			disk,
-			onLost: (problem) => {
-				log.fatal({ problem }, "stopping");
-				void this.close();
-			},
-			onProblem: (problem) => log.warn({ problem }, "data folder"),
-		});
 		this.#guard = extensions.find(({ guard }) => guard)?.guard;
 		const { sessions } = core;
 		const rejectionOf = (deviceId: string): HttpRejection | undefined => {
@@ -100,10 +92,19 @@ export class Gateway {
 
 	/** Starts the gateway. @throws {StartError} if the data folder, tokens, certificate or address are unusable */
 	async listen(): Promise<Listening> {
-		const { settings, log, peers, tokens, access, certificate } = this.#parts.core;
+		const { settings, log, disk, peers, tokens, access, certificate } = this.#parts.core;
 		const { dataDir, publicUrl } = settings;
 		if (this.#server instanceof TlsServer) await certificate?.open(this.#server);
-		await explainFolderErrors(dataDir, this.#lock.acquire());
+		const lock = lockFolder({
+			directory: dataDir,
+			disk,
+			onLost: (problem) => {
+				log.fatal({ problem }, "stopping");
+				void this.close();
+			},
+			onProblem: (problem) => log.warn({ problem }, "data folder"),
+		});
+		this.#unlock = await explainFolderErrors(dataDir, lock);
 		let url: string;
 		try {
 			const onProblem = (problem: string) => log.warn({ problem }, "tokens");
@@ -222,6 +223,6 @@ export class Gateway {
 		await core.deviceStore.close();
 		await core.closeRecords();
 		await core.peers.close();
-		await this.#lock.release();
+		await this.#unlock();
 	}
 }

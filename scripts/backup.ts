@@ -10,7 +10,7 @@ import {
 	secretFiles,
 	writeArchive,
 } from "../gateway/backup/archive.js";
-import { openDraft } from "../gateway/storage/atomic-file.js";
+import { writeFileAtomic } from "../gateway/storage/atomic-file.js";
 import { encrypt, keyOf, makeScrypt, readPassphrase } from "./backup/secrets.js";
 import { type Arguments, onlyArgument, print, runCommand, UsageError } from "./command-line/command.js";
 import { GatewayClient, gatewayOption } from "./command-line/gateway-client.js";
@@ -60,23 +60,12 @@ async function write(
 	scrypt: Scrypt | undefined,
 	key: Buffer | undefined,
 ): Promise<number> {
-	const draft = await openDraft(fs, path);
-	let bytes = 0;
-	try {
-		const describe = () => {
-			const { gateway = "", createdAt = "", skipped = [] } = reader.about ?? {};
-			return { gateway, createdAt, skipped, ...(scrypt && { scrypt }) };
-		};
-		for await (const chunk of writeArchive(encrypted(reader, key), describe)) {
-			await draft.write(chunk);
-			bytes += chunk.length;
-		}
-		await draft.moveTo(path);
-		return bytes;
-	} catch (error) {
-		await draft.discard();
-		throw error;
-	}
+	const describe = () => {
+		const { gateway = "", createdAt = "", skipped = [] } = reader.about ?? {};
+		return { gateway, createdAt, skipped, ...(scrypt && { scrypt }) };
+	};
+	await writeFileAtomic(fs, path, writeArchive(encrypted(reader, key), describe));
+	return (await fs.stat(path)).size;
 }
 
 async function* encrypted(reader: ArchiveReader, key: Buffer | undefined): AsyncGenerator<ArchiveFile> {

@@ -1,6 +1,6 @@
 /** Atomic file writes. A power failure while a file is overwritten would destroy the old and the new content. */
 
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Dirent, Stats } from "node:fs";
 import type * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -124,36 +124,21 @@ export async function openDraft(disk: Disk, path: string, mode = 0o600) {
 	};
 }
 
-export type Draft = Awaited<ReturnType<typeof openDraft>>;
-
-/** Writes content to a draft. @param sha256 expected digest, in hex @throws {Error} if it does not match, or if reading fails */
-export async function fillDraft(
-	draft: Draft,
-	content: AsyncIterable<Uint8Array>,
-	sha256: string,
-): Promise<void> {
-	const hash = createHash("sha256");
-	for await (const chunk of content) {
-		hash.update(chunk);
-		await draft.write(chunk);
-	}
-	if (hash.digest("hex") !== sha256) throw new Error(`the content does not match the SHA-256 ${sha256}`);
-}
-
 /**
  * Replaces a file atomically and durably.
  * @param mode default: 0600
- * @throws {NodeJS.ErrnoException} in which case the old content is preserved
+ * @throws {NodeJS.ErrnoException} or an error of `content`, in which case the old content is preserved
  */
 export async function writeFileAtomic(
 	disk: Disk,
 	path: string,
-	content: string | Uint8Array,
+	content: string | Uint8Array | AsyncIterable<Uint8Array>,
 	mode?: number,
 ): Promise<void> {
 	const draft = await openDraft(disk, path, mode);
+	const chunks = typeof content === "string" || content instanceof Uint8Array ? [content] : content;
 	try {
-		await draft.write(content);
+		for await (const chunk of chunks) await draft.write(chunk);
 		await draft.moveTo(path);
 	} catch (error) {
 		await draft.discard();

@@ -2,10 +2,11 @@
  * Blobs: files in a folder, named by the SHA-256 of their content. With shared storage, the folder is a cache.
  */
 
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { sha256Of } from "../digest.js";
-import { type Disk, fillDraft, ifExists, isTemporary, makeFolder, openDraft } from "./atomic-file.js";
+import { type Disk, ifExists, isTemporary, makeFolder, openDraft, writeFileAtomic } from "./atomic-file.js";
 import { Queues } from "./queue.js";
 
 export interface BlobsOptions {
@@ -118,15 +119,8 @@ export class Blobs {
 			const content = await (await files?.())?.get(sha256);
 			if (!content) return undefined;
 			await makeFolder(disk, this.#options.directory);
-			const draft = await openDraft(disk, path);
-			try {
-				await fillDraft(draft, content, sha256);
-				await draft.moveTo(path);
-				return path;
-			} catch (error) {
-				await draft.discard();
-				throw error;
-			}
+			await writeFileAtomic(disk, path, verified(content, sha256));
+			return path;
 		});
 	}
 
@@ -163,4 +157,14 @@ export class Blobs {
 
 function isBlob(name: string, suffix: string): boolean {
 	return name.endsWith(suffix) && /^[0-9a-f]{64}$/.test(name.slice(0, -suffix.length));
+}
+
+/** Passes on content. @throws {Error} at its end, if its digest differs */
+async function* verified(content: AsyncIterable<Uint8Array>, sha256: string): AsyncGenerator<Uint8Array> {
+	const hash = createHash("sha256");
+	for await (const chunk of content) {
+		hash.update(chunk);
+		yield chunk;
+	}
+	if (hash.digest("hex") !== sha256) throw new Error(`the content does not match the SHA-256 ${sha256}`);
 }

@@ -18,50 +18,36 @@ export interface FolderLockOptions {
 	readonly renewMs?: number;
 }
 
-export class FolderLock {
-	readonly #options: FolderLockOptions;
-	readonly #path: string;
-	readonly #lock: FileLock;
-
-	constructor(options: FolderLockOptions) {
-		const { directory, disk, renewMs, onLost, onProblem } = options;
-		this.#options = options;
-		this.#path = join(directory, "gateway.lock");
-		this.#lock = new FileLock({
-			path: this.#path,
-			disk,
-			renewMs,
-			onLost: (by) => onLost(this.#rejection(by).message),
-			onUnwritable: (code) =>
-				onProblem(
-					`${this.#path} cannot be written (${code}). Make sure that no other gateway uses the folder.`,
-				),
-		});
-	}
-
-	/** @throws {StartError} if another process holds the folder @throws {NodeJS.ErrnoException} */
-	async acquire(): Promise<void> {
-		const { disk, directory } = this.#options;
-		await makeFolder(disk, directory);
-		const by = await this.#lock.acquire();
-		if (by !== undefined) throw this.#rejection(by);
-	}
-
-	release(): Promise<void> {
-		return this.#lock.release();
-	}
-
-	#rejection(by: string): StartError {
-		return new StartError(
-			`DATA_DIR "${this.#options.directory}" is in use by ${by}. Stop it, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${this.#path}.`,
+/**
+ * Locks the data folder.
+ * @returns function that releases the lock
+ * @throws {StartError} if another process holds the folder @throws {NodeJS.ErrnoException}
+ */
+export async function lockFolder(options: FolderLockOptions): Promise<() => Promise<void>> {
+	const { directory, disk, renewMs, onLost, onProblem } = options;
+	const path = join(directory, "gateway.lock");
+	const rejectionBy = (by: string) =>
+		new StartError(
+			`DATA_DIR "${directory}" is in use by ${by}. Stop it, or set DATA_DIR to another folder. If no gateway uses it any more, remove ${path}.`,
 		);
-	}
+	const lock = new FileLock({
+		path,
+		disk,
+		renewMs,
+		onLost: (by) => onLost(rejectionBy(by).message),
+		onUnwritable: (code) =>
+			onProblem(`${path} cannot be written (${code}). Make sure that no other gateway uses the folder.`),
+	});
+	await makeFolder(disk, directory);
+	const by = await lock.acquire();
+	if (by !== undefined) throw rejectionBy(by);
+	return () => lock.release();
 }
 
 /** Awaits work on the data folder. @throws {StartError} if a file operation failed */
-export async function explainFolderErrors(dataDir: string, work: Promise<void> | undefined): Promise<void> {
+export async function explainFolderErrors<T>(dataDir: string, work: Promise<T>): Promise<T> {
 	try {
-		await work;
+		return await work;
 	} catch (error) {
 		const code = errorCode(error);
 		if (code === undefined) throw error;

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { StartError } from "../../../gateway/problem.js";
-import { explainFolderErrors, FolderLock, findDiskProblem } from "../../../gateway/storage/data-folder.js";
+import { explainFolderErrors, findDiskProblem, lockFolder } from "../../../gateway/storage/data-folder.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
 import { failingDisk, systemError } from "../../support/disk.js";
 import { waitUntil } from "../../support/eventually.js";
@@ -14,14 +14,14 @@ async function makeLocks(t: TestContext) {
 	const directory = await temporaryDirectory(t);
 	const path = join(directory, "gateway.lock");
 	const lost: string[] = [];
-	const makeLock = (renewMs = 20) => {
+	const lock = async (renewMs = 20) => {
 		const onLost = (sentence: string) => void lost.push(sentence);
-		const lock = new FolderLock({ directory, disk: fs, onLost, onProblem: assert.fail, renewMs });
-		onEnd(t, () => lock.release());
-		return lock;
+		const unlock = await lockFolder({ directory, disk: fs, onLost, onProblem: assert.fail, renewMs });
+		onEnd(t, unlock);
+		return unlock;
 	};
 	const content = async () => JSON.parse(await readFile(path, "utf8"));
-	return { directory, path, lost, makeLock, content };
+	return { directory, path, lost, lock, content };
 }
 
 /** Child process that is not a gateway. */
@@ -33,10 +33,9 @@ function bystander(t: TestContext): ChildProcess {
 
 describe("lock of a data folder", () => {
 	test("is rejected while held, naming its process, and leaves no file once released", async (t) => {
-		const { directory, makeLock } = await makeLocks(t);
-		const lock = makeLock();
-		await lock.acquire();
-		await assert.rejects(makeLock().acquire(), (error) => {
+		const { directory, lock } = await makeLocks(t);
+		const unlock = await lock();
+		await assert.rejects(lock(), (error) => {
 			assert.ok(error instanceof StartError, `failed with ${error}`);
 			const who = `process ${process.pid} on ${hostname()}`;
 			assert.equal(
@@ -45,63 +44,61 @@ describe("lock of a data folder", () => {
 			);
 			return true;
 		});
-		await lock.release();
+		await unlock();
 		assert.deepEqual(await readdir(directory), []);
-		await makeLock().acquire();
+		await lock();
 	});
 
 	test("is free in a copy of a locked folder", async (t) => {
 		const running = await makeLocks(t);
-		await running.makeLock().acquire();
+		await running.lock();
 		const copy = await makeLocks(t);
 		await fs.cp(running.directory, copy.directory, { recursive: true, preserveTimestamps: true });
 		assert.deepEqual(await copy.content(), await running.content());
-		await copy.makeLock().acquire();
+		await copy.lock();
 		assert.notEqual((await copy.content()).id, (await running.content()).id);
-		await assert.rejects(running.makeLock().acquire(), /in use by/);
+		await assert.rejects(running.lock(), /in use by/);
 		assert.deepEqual([...running.lost, ...copy.lost], []);
 	});
 
 	test("is free after its process was killed, even if the process id is reused", async (t) => {
-		const { path, makeLock, content } = await makeLocks(t);
+		const { path, lock, content } = await makeLocks(t);
 		// A killed process no longer checks its lock.
-		await makeLock(60_000).acquire();
+		await lock(60_000);
 		const { pid } = bystander(t);
 		await writeFile(path, JSON.stringify({ ...(await content()), id: "killed", pid }));
-		await makeLock().acquire();
+		await lock();
 		assert.equal((await content()).pid, process.pid);
 	});
 
 	test("is free if empty or damaged", async (t) => {
-		const { path, makeLock, content } = await makeLocks(t);
+		const { path, lock, content } = await makeLocks(t);
 		for (const damaged of ["", "{", '{"pid":"1"}', "null"]) {
 			await writeFile(path, damaged);
-			const lock = makeLock();
-			await lock.acquire();
+			const unlock = await lock();
 			assert.equal((await content()).pid, process.pid);
-			await lock.release();
+			await unlock();
 		}
 	});
 
 	test("of another container is held while its timestamp changes", async (t) => {
-		const { path, makeLock, content } = await makeLocks(t);
-		const first = makeLock();
-		await first.acquire();
+		const { path, lock, content } = await makeLocks(t);
+		const unlock = await lock();
 		const elsewhere = { ...(await content()), id: "elsewhere", pid: 1, place: "other", host: "box-2" };
-		await first.release();
+		await unlock();
 		await writeFile(path, JSON.stringify(elsewhere));
 		let seconds = 1_000_000;
 		const beat = setInterval(() => void utimes(path, seconds, seconds++).catch(() => {}), 10);
 		t.after(() => clearInterval(beat));
-		await assert.rejects(makeLock().acquire(), /in use by process 1 on box-2. Stop it/);
+		await assert.rejects(lock(), /in use by process 1 on box-2. Stop it/);
 		clearInterval(beat);
-		await makeLock().acquire();
+		await lock();
 		assert.equal((await content()).pid, process.pid);
 	});
 
 	test("is renewed by its holder, rewritten if removed, and given up if another process has taken it", async (t) => {
-		const { path, lost, makeLock, content } = await makeLocks(t);
-		await makeLock(10).acquire();
+		const { path, lost, lock, content } = await makeLocks(t);
+		await lock(10);
 		const own = await content();
 		const { mtimeMs } = await fs.stat(path);
 		await waitUntil(async () => (await fs.stat(path)).mtimeMs !== mtimeMs);
@@ -121,9 +118,7 @@ describe("lock of a data folder", () => {
 			const problems: string[] = [];
 			const onProblem = (problem: string) => void problems.push(problem);
 			const { disk } = failingDisk("create", code);
-			const lock = new FolderLock({ directory, disk, onLost: assert.fail, onProblem, renewMs: 10 });
-			onEnd(t, () => lock.release());
-			await lock.acquire();
+			onEnd(t, await lockFolder({ directory, disk, onLost: assert.fail, onProblem, renewMs: 10 }));
 			assert.match(String(problems), new RegExp(`gateway\\.lock cannot be written \\(${code}\\)`));
 			await waitUntil(async () => (await readdir(directory)).includes("gateway.lock"));
 		}
