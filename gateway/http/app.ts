@@ -36,12 +36,16 @@ export function createApp({ isTls, routers, sendError }: AppOptions): Express {
 			referrerPolicy: { policy: "same-origin" },
 			strictTransportSecurity: isTls,
 			xFrameOptions: { action: "deny" },
-			crossOriginOpenerPolicy: false,
-			originAgentCluster: false,
 		}),
+		(request, response, next) => {
+			const { protocol, hostname } = reachedAt(request);
+			// Browsers ignore them at origins that they do not trust, and report that at each load.
+			if (protocol !== "https:" && !isLoopback(hostname))
+				for (const name of ["Cross-Origin-Opener-Policy", "Origin-Agent-Cluster"])
+					response.removeHeader(name);
+			next();
+		},
 	);
-	const isolated = [helmet.crossOriginOpenerPolicy(), helmet.originAgentCluster()].map(whereTrusted);
-	app.use(...isolated);
 	const headers = { Upgrade: "websocket" };
 	app
 		.route(["/device", "/monitor"])
@@ -53,15 +57,6 @@ export function createApp({ isTls, routers, sendError }: AppOptions): Express {
 		sendError(error, response);
 	app.use(handleError);
 	return app;
-}
-
-/** Limits a middleware to origins that browsers trust. Elsewhere they ignore its header, and report that at each load. */
-function whereTrusted(middleware: (...parameters: Parameters<RequestHandler>) => void): RequestHandler {
-	return (request, response, next) => {
-		const { protocol, hostname } = reachedAt(request);
-		if (protocol === "https:" || isLoopback(hostname)) middleware(request, response, next);
-		else next();
-	};
 }
 
 function respondWith(rejection: HttpRejection): RequestHandler {

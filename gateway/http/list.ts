@@ -1,6 +1,8 @@
 /** Streams a long list as JSON in chunks, to avoid blocking the event loop. */
 
+import { pipeline } from "node:stream/promises";
 import type { Response } from "express";
+import { errorCode } from "../problem.js";
 
 /** Length of a chunk, which takes about 3 ms to serialize. */
 const chunkCharacters = 64 * 1024;
@@ -17,30 +19,23 @@ export async function sendList<T>(
 	textOf: (item: T) => string | undefined,
 	yieldToLoop: () => Promise<void>,
 ): Promise<void> {
-	response.set("Cache-Control", "no-store").type("json");
-	let chunk = `{${JSON.stringify(name)}:[`;
-	let separator = "";
-	for await (const item of items) {
-		const text = textOf(item);
-		if (text === undefined) continue;
-		chunk += separator + text;
-		separator = ",";
-		if (chunk.length < chunkCharacters) continue;
-		if (!response.write(chunk)) await drained(response);
-		chunk = "";
-		await yieldToLoop();
-		if (response.closed) return;
+	async function* chunks(): AsyncGenerator<string> {
+		let chunk = `{${JSON.stringify(name)}:[`;
+		let separator = "";
+		for await (const item of items) {
+			const text = textOf(item);
+			if (text === undefined) continue;
+			chunk += separator + text;
+			separator = ",";
+			if (chunk.length < chunkCharacters) continue;
+			yield chunk;
+			chunk = "";
+			await yieldToLoop();
+		}
+		yield `${chunk}]}`;
 	}
-	response.end(`${chunk}]}`);
-}
-
-/** Resolves when the client has read the data, or has disconnected. */
-function drained(response: Response): Promise<void> {
-	return new Promise((resolve) => {
-		const end = () => {
-			response.off("drain", end).off("close", end);
-			resolve();
-		};
-		response.on("drain", end).on("close", end);
+	response.set("Cache-Control", "no-store").type("json");
+	await pipeline(chunks, response).catch((error: unknown) => {
+		if (errorCode(error) !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
 	});
 }

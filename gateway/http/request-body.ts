@@ -1,6 +1,7 @@
 /** Reads small request bodies and query fields. Unlike body-parser, it stops reading a body that is too large. */
 
 import type { IncomingMessage } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import {
 	describeProblem,
 	findProblem,
@@ -68,13 +69,12 @@ export async function readJson(
 	const text = (await readBody(request, maxBytes)) ?? "";
 	const value = parseJson(text);
 	// Each step takes long for a long text, so other events are handled in between.
-	const yieldIfLong = () =>
-		text.length > longCharacters && new Promise<void>((resolve) => setImmediate(resolve));
+	const isLong = text.length > longCharacters;
 	const advice = `Send JSON of at most ${maxBytes >> 10} KiB, such as ${JSON.stringify(example)}.`;
 	if (value === undefined) throw new RequestError(400, advice);
-	await yieldIfLong();
+	if (isLong) await setImmediate();
 	const picked = pick(schema, value);
-	await yieldIfLong();
+	if (isLong) await setImmediate();
 	const checked = requireValid(schema, picked);
 	if (isRecord(checked)) recordChange(request, { after: checked });
 	return checked;
