@@ -33,19 +33,10 @@ export interface AdmissionRateOptions {
 	readonly burst: number;
 	/** Monotonic, in milliseconds. */
 	readonly monotonic: () => number;
-	/** Returns the delay of the event loop since the last call, in ms; see EventLoopDelay. */
+	/** Returns the delay of the event loop since the last call, in ms; see watchEventLoopDelay. */
 	readonly readDelayMs: () => number;
-	/** Called every 5 s while devices are rejected. */
-	readonly onReport: (report: AdmissionReport) => void;
-}
-
-export interface AdmissionReport {
-	/** Devices/s. */
-	readonly perSecond: number;
-	/** Devices admitted since the last report. */
-	readonly admitted: number;
-	/** Devices rejected since the last report. */
-	readonly rejected: number;
+	/** Called every 5 s while devices are rejected. @param perSecond present rate */
+	readonly onThrottling: (perSecond: number) => void;
 }
 
 export class AdmissionRate {
@@ -57,8 +48,6 @@ export class AdmissionRate {
 	/** Monotonic time at which the last rejected device will be admitted, if all retry on time. */
 	#queueEndsAt: number;
 	#reportedAt: number;
-	#admitted = 0;
-	#rejected = 0;
 
 	constructor(options: AdmissionRateOptions) {
 		const { perSecond, burst, monotonic } = options;
@@ -76,10 +65,8 @@ export class AdmissionRate {
 	/** Admits or rejects a device. @returns undefined if it is admitted; otherwise the seconds until it should retry */
 	tryAdmit(): number | undefined {
 		const seconds = this.check();
-		if (seconds !== undefined) return seconds;
-		this.#bucket.take();
-		this.#admitted += 1;
-		return undefined;
+		if (seconds === undefined) this.#bucket.take();
+		return seconds;
 	}
 
 	/** Returns the result of `tryAdmit` without admitting a device. */
@@ -87,13 +74,12 @@ export class AdmissionRate {
 		this.#step();
 		if (this.#bucket.take(0)) return undefined;
 		this.#hasRejected = true;
-		this.#rejected += 1;
 		return this.#retrySeconds();
 	}
 
 	/** Adapts the rate. */
 	#step(): void {
-		const { monotonic, perSecond, readDelayMs } = this.#options;
+		const { monotonic, perSecond, readDelayMs, onThrottling } = this.#options;
 		const time = monotonic();
 		const passedMs = time - this.#steppedAt;
 		if (passedMs < stepMs) return;
@@ -108,7 +94,9 @@ export class AdmissionRate {
 				this.#rate.perSecond = Math.max(this.perSecond * decrease, minRate);
 			} else if (hasRejected) this.#rate.perSecond += increase;
 		}
-		if (time - this.#reportedAt >= reportMs) this.#report(time);
+		if (!hasRejected || time - this.#reportedAt < reportMs) return;
+		this.#reportedAt = time;
+		onThrottling(Math.round(this.perSecond));
 	}
 
 	/**
@@ -122,32 +110,19 @@ export class AdmissionRate {
 		this.#queueEndsAt = Math.min(Math.max(this.#queueEndsAt, time) + 1000 / perSecond, latest);
 		return Math.max(1, Math.ceil((this.#queueEndsAt - time) / 1000 / firmwareDelayFactor));
 	}
-
-	#report(time: number): void {
-		const { perSecond } = this;
-		const [admitted, rejected] = [this.#admitted, this.#rejected];
-		this.#reportedAt = time;
-		this.#admitted = this.#rejected = 0;
-		if (rejected > 0) this.#options.onReport({ perSecond: Math.round(perSecond), admitted, rejected });
-	}
 }
 
 /** Measures the delay of this process's event loop. */
-export class EventLoopDelay {
-	readonly #histogram = monitorEventLoopDelay({ resolution: resolutionMs });
-
-	constructor() {
-		this.#histogram.enable();
-	}
-
-	/** Returns the 90th percentile since the last call, in milliseconds, which excludes pauses for garbage collection. */
-	readMs(): number {
-		const delayMs = this.#histogram.percentile(90) / 1e6 - resolutionMs;
-		this.#histogram.reset();
-		return Math.max(0, delayMs);
-	}
-
-	close(): void {
-		this.#histogram.disable();
-	}
+export function watchEventLoopDelay() {
+	const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
+	histogram.enable();
+	return {
+		/** Returns the 90th percentile since the last call, in milliseconds, which excludes pauses for garbage collection. */
+		readMs: (): number => {
+			const delayMs = histogram.percentile(90) / 1e6 - resolutionMs;
+			histogram.reset();
+			return Math.max(0, delayMs);
+		},
+		close: (): void => void histogram.disable(),
+	};
 }

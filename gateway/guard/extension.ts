@@ -5,7 +5,7 @@ import { AddressLimit } from "../access/rates.js";
 import type { Core, Extension } from "../extension.js";
 import type { HttpRejection } from "../problem.js";
 import { serviceUnavailable } from "../sockets/upgrades.js";
-import { AdmissionRate, EventLoopDelay } from "./admission-rate.js";
+import { AdmissionRate, watchEventLoopDelay } from "./admission-rate.js";
 import { Connections, maxUnauthenticatedOf } from "./connections.js";
 
 export const guardLimits = Object.freeze({
@@ -36,13 +36,13 @@ export function createGuard(core: Core): Extension {
 		seconds: 10,
 		what: "connections",
 	});
-	const delay = new EventLoopDelay();
+	const delay = watchEventLoopDelay();
 	const admissions = new AdmissionRate({
 		perSecond: limits.devicesASecond,
 		burst: limits.deviceBurst,
 		monotonic,
-		readDelayMs: () => delay.readMs(),
-		onReport: (report) => log.info(report, "throttling connecting devices"),
+		readDelayMs: delay.readMs,
+		onThrottling: (perSecond) => log.info({ perSecond }, "throttling connecting devices"),
 	});
 	metrics.watch("gateway_admitted_devices_per_second", "Current rate limit of connecting devices", () =>
 		Math.round(admissions.perSecond),
@@ -71,7 +71,7 @@ export function createGuard(core: Core): Extension {
 				(await count(request, path, rejection)) ??
 				rejection ??
 				(path === "/device" ? throttled(admissions.tryAdmit()) : undefined),
-			close: () => delay.close(),
+			close: delay.close,
 		},
 	};
 }
