@@ -47,30 +47,20 @@ export interface Fit {
 	readonly chip?: Chip | undefined;
 }
 
-/** Signature of another file format. */
-interface Format {
-	readonly offset: number;
-	/** Latin-1 text of the bytes at `offset`. */
-	readonly magic: string;
-	readonly name: string;
-}
-
 const advice = "Upload only the application (xs_esp32.bin of a Moddable build).";
-const mergedFlash = `a merged flash image with boot loader and partition table, for flashing over USB. ${advice}`;
-const partitionTable: Format = { offset: 0x8000, magic: "\xaa\x50", name: mergedFlash };
-/** Formats by the first byte of the file. */
-const otherFormats: ReadonlyMap<number, Format> = new Map([
-	[0x7f, { offset: 1, magic: "ELF", name: "an ELF file, not a firmware image." }],
-	[0x50, { offset: 1, magic: "K\x03\x04", name: "a ZIP archive, not a firmware image." }],
-	[0x1f, { offset: 1, magic: "\x8b", name: "a gzip file, not a firmware image." }],
-	[0x55, { offset: 1, magic: "F2\n", name: "a UF2 file, not a firmware image." }],
-	[0xaa, { offset: 1, magic: "\x50", name: "a partition table, not a firmware image." }],
+/** Other file formats: first bytes as Latin-1 text, and name. */
+const otherFormats: readonly (readonly [magic: string, name: string])[] = [
+	["\x7fELF", "an ELF file, not a firmware image."],
+	["PK\x03\x04", "a ZIP archive, not a firmware image."],
+	["\x1f\x8b", "a gzip file, not a firmware image."],
+	["UF2\n", "a UF2 file, not a firmware image."],
+	["\xaa\x50", "a partition table, not a firmware image."],
 	// Second format of esptool's ESP8266 images, always of 4 segments.
-	[0xea, { offset: 1, magic: "\x04", name: "an image for ESP8266. Supported chips: ESP32-S3, ESP32." }],
-	[0x3a, { offset: 1, magic: "10", name: "an Intel HEX file, not a firmware image." }],
+	["\xea\x04", "an image for ESP8266. Supported chips: ESP32-S3, ESP32."],
+	[":10", "an Intel HEX file, not a firmware image."],
 	// A merged flash image for the ESP32 is empty before the boot loader.
-	[0xff, { offset: 0x1000, magic: "\xe9", name: mergedFlash }],
-]);
+	["\xff\xff", `empty flash memory, as at the start of a merged flash image for USB flashing. ${advice}`],
+];
 /** Chip ids of ESP-IDF (esp_chip_id_t in esp_app_format.h) and of esptool (IMAGE_CHIP_ID of its targets). */
 const otherChips: ReadonlyMap<number, string> = new Map([
 	[0x0002, "ESP32-S2"],
@@ -107,9 +97,8 @@ export function parseImage(bytes: Buffer): ImageInfo {
 export class ImageParser {
 	readonly #scanner = new ImageScanner({ verifiesChecksum: true });
 	readonly #hash = createHash("sha256");
-	/** First bytes of the file, sufficient to detect other formats. Scanned once complete. */
-	readonly #head = Buffer.alloc(partitionTable.offset + partitionTable.magic.length);
-	#headBytes = 0;
+	/** First bytes of the file. */
+	readonly #head = Buffer.alloc(headBytes);
 	/** Number of bytes scanned and hashed so far. */
 	#size = 0;
 	/** First problem found by the scanner. */
@@ -121,22 +110,7 @@ export class ImageParser {
 	readonly #appended = Buffer.alloc(imageLayout.digestBytes);
 
 	write(bytes: Uint8Array): void {
-		const free = this.#head.length - this.#headBytes;
-		if (free === 0) return this.#scan(bytes);
-		this.#head.set(bytes.subarray(0, free), this.#headBytes);
-		this.#headBytes += Math.min(free, bytes.length);
-		if (free > bytes.length) return;
-		this.#scan(this.#head);
-		this.#scan(bytes.subarray(free));
-	}
-
-	/** Must be called once, at the end of the file. */
-	end(): { readonly sha256: Buffer; readonly info: ImageInfo | ImageError } {
-		if (this.#size === 0) this.#scan(this.#head.subarray(0, this.#headBytes));
-		return { sha256: this.#hash.digest(), info: this.#evaluate() };
-	}
-
-	#scan(bytes: Uint8Array): void {
+		if (this.#size < headBytes) this.#head.set(bytes.subarray(0, headBytes - this.#size), this.#size);
 		this.#problem = this.#scanner.write(bytes);
 		const { contentBytes = Number.POSITIVE_INFINITY, minimumBytes } = this.#scanner;
 		const remainder = this.#hashTo(contentBytes, bytes);
@@ -150,6 +124,11 @@ export class ImageParser {
 		this.#hashTo(Number.POSITIVE_INFINITY, trailing);
 	}
 
+	/** Must be called once, at the end of the file. */
+	end(): { readonly sha256: Buffer; readonly info: ImageInfo | ImageError } {
+		return { sha256: this.#hash.digest(), info: this.#evaluate() };
+	}
+
 	/** Hashes bytes up to an offset in the file. @returns the bytes after it */
 	#hashTo(end: number, bytes: Uint8Array): Uint8Array {
 		const part = bytes.subarray(0, Math.max(0, end - this.#size));
@@ -159,39 +138,22 @@ export class ImageParser {
 	}
 
 	#evaluate(): ImageInfo | ImageError {
+		const { contentBytes, hasDigest, minimumBytes } = this.#scanner;
 		try {
-			const head = parseHead(this.#head.subarray(0, this.#headBytes));
-			const { contentBytes, hasDigest, minimumBytes } = this.#scanner;
-			if (this.#problem !== undefined) return new ImageError(this.#problem);
+			if (this.#size === 0) throw new ImageError("The file is empty.");
+			const chipId = readChipId(this.#head);
+			if (this.#problem !== undefined) throw new ImageError(this.#problem);
 			if (contentBytes === undefined || this.#size < minimumBytes)
-				return new ImageError(this.#scanner.describeCut(this.#size));
+				throw new ImageError(this.#scanner.describeCut(this.#size));
+			const head = readDescriptors(this.#head, chipId);
 			if (hasDigest && !this.#contentDigest?.equals(this.#appended))
-				return new ImageError("The image is damaged: its SHA-256 does not match its content.");
+				throw new ImageError("The image is damaged: its SHA-256 does not match its content.");
 			return { ...head, byteLength: minimumBytes, sha256: this.#imageDigest?.toString("hex") ?? "" };
 		} catch (error) {
 			if (error instanceof ImageError) return error;
 			throw error;
 		}
 	}
-}
-
-/** @throws {ImageError} */
-function parseHead(head: Buffer): Omit<ImageInfo, "byteLength" | "sha256"> {
-	const [first] = head;
-	if (first === undefined) throw new ImageError("The file is empty.");
-	if (first !== imageLayout.magic) {
-		const hex = first.toString(16).padStart(2, "0");
-		throw describe(
-			head,
-			otherFormats.get(first),
-			`This is not a firmware image: it starts with 0x${hex} instead of 0xe9.`,
-		);
-	}
-	const scanner = new ImageScanner();
-	scan(scanner, head, 0, imageLayout.headerBytes);
-	const id = readChipId(head);
-	scan(scanner, head, imageLayout.headerBytes, appDescriptor.offset);
-	return readDescriptors(head, id);
 }
 
 export function isVersion(text: string): boolean {
@@ -213,26 +175,20 @@ export function fits(image: Fit, device: Fit): boolean {
 	return isSame(image.model, device.model) && isSame(image.chip, device.chip);
 }
 
-/** @throws {ImageError} if the bytes are invalid, or the file ends before `end` */
-function scan(scanner: ImageScanner, bytes: Buffer, start: number, end: number): void {
-	const problem = scanner.write(bytes.subarray(start, end));
-	if (problem !== undefined) throw new ImageError(problem);
-	if (bytes.length < end) throw new ImageError(scanner.describeCut(bytes.length));
-}
-
-/** @returns error that names the detected format, or one with the given sentence */
-function describe(bytes: Buffer, format: Format | undefined, sentence: string): ImageError {
-	const { offset = 0, magic = "", name } = format ?? {};
-	const found = bytes.toString("latin1", offset, offset + magic.length);
-	return new ImageError(name !== undefined && found === magic ? `This is ${name}` : sentence);
-}
-
-/** @throws {ImageError} for an unsupported chip */
-function readChipId(header: Buffer): number {
+/** @throws {ImageError} for another file format or an unsupported chip */
+function readChipId(head: Buffer): number {
+	const start = head.toString("latin1");
+	const [, format] = otherFormats.find(([magic]) => start.startsWith(magic)) ?? [];
+	if (format !== undefined) throw new ImageError(`This is ${format}`);
+	const [first] = head;
+	if (first !== imageLayout.magic) {
+		const hex = head.toString("hex", 0, 1);
+		throw new ImageError(`This is not a firmware image: it starts with 0x${hex} instead of 0xe9.`);
+	}
 	// An ESP8266 image has its first segment in place of the chip id.
-	const load = header.readUInt32LE(esp8266.loadOffset);
+	const load = head.readUInt32LE(esp8266.loadOffset);
 	if (load >= esp8266.start && load < esp8266.end) throw unsupported("ESP8266");
-	const id = header.readUInt16LE(imageLayout.chipIdOffset);
+	const id = head.readUInt16LE(imageLayout.chipIdOffset);
 	if (Object.values(chipIds).includes(id)) return id;
 	throw unsupported(otherChips.get(id) ?? `a chip with the id 0x${id.toString(16).padStart(4, "0")}`);
 }
@@ -242,16 +198,15 @@ function unsupported(chip: string): ImageError {
 }
 
 /** Reads both descriptors from the start of the first segment, which may be too short for them. */
-function readDescriptors(bytes: Buffer, chipId: number): Omit<ImageInfo, "byteLength" | "sha256"> {
-	const firstBytes = bytes.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
-	const head = Buffer.alloc(headBytes);
-	bytes.copy(head, 0, 0, Math.min(headBytes, appDescriptor.offset + firstBytes));
+function readDescriptors(head: Buffer, chipId: number): Omit<ImageInfo, "byteLength" | "sha256"> {
+	const firstBytes = head.readUInt32LE(imageLayout.headerBytes + imageLayout.segmentLengthOffset);
+	head.fill(0, Math.min(headBytes, appDescriptor.offset + firstBytes));
 	if (head.readUInt32LE(appDescriptor.offset) !== appDescriptor.magic) {
 		const isBootLoader = head[appDescriptor.offset] === bootLoaderMagic;
 		const sentence = isBootLoader
-			? "This is a boot loader, not an application."
+			? "This is a boot loader, or a merged flash image that begins with one, not an application."
 			: "The image has no ESP-IDF application descriptor (0xabcd5432 at 0x20).";
-		throw describe(bytes, partitionTable, `${sentence} ${advice}`);
+		throw new ImageError(`${sentence} ${advice}`);
 	}
 	const { offset, sizeOffset, magic, byteLength, flagsOffset } = ownDescriptor;
 	if (head.readUInt32LE(offset) !== magic || head.readUInt32LE(sizeOffset) !== byteLength)
