@@ -1,7 +1,7 @@
 /** Clock of rollouts: wall-clock time that ignores changes of the system clock. */
 
 import { periodsOf } from "../api/local-times.js";
-import type { Rollout, Window } from "../api/rollout.js";
+import type { Rollout } from "../api/rollout.js";
 import type { Base } from "../base.js";
 import { settleMs, type Timing } from "./device-step.js";
 
@@ -43,14 +43,10 @@ export class RolloutClock {
 		return {
 			now: this.now(),
 			isDue: head.startedAt !== undefined || wall >= Date.parse(startsAt),
-			isOpen: !window || isInWindow(window, wall),
+			isOpen:
+				!window || periodsOf({ ...window, until: window.to }, window.timeZone, wall, wall + 1).length > 0,
 			isLate: deadline !== undefined && wall >= Date.parse(deadline),
 			graceMs: this.#options.isShared ? settleMs : 0,
 		};
 	}
-}
-
-/** @param wall milliseconds since 1970 */
-export function isInWindow({ to: until, timeZone, ...period }: Window, wall: number): boolean {
-	return periodsOf({ ...period, until }, timeZone, wall, wall + 1).length > 0;
 }

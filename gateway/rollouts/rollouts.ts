@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { FrameOf } from "../api/frames.js";
 import { countsOf, type DeviceStep, noCounts, type Plan, type Rollout } from "../api/rollout.js";
 import { isOver } from "../api/statuses.js";
+import { isDue } from "../api/time.js";
 import type { Base } from "../base.js";
 import type { UpdateRejection } from "../firmware/rejections.js";
 import { RequestError, requireFound } from "../problem.js";
@@ -50,13 +51,12 @@ export class Rollouts {
 	readonly #options: RolloutsOptions;
 	/** Serializes all changes. */
 	readonly #queue = new Queue();
-	/** Time of the latest notification by rollout id, on the monotonic clock. */
-	readonly #announcedAt = new Map<string, number>();
+	/** Ids of the rollouts that have changed since the latest notification. */
 	readonly #changed = new Set<string>();
+	/** Monotonic time of the latest notification. */
+	#announcedAt = Number.NEGATIVE_INFINITY;
 	readonly #clock: RolloutClock;
 	readonly #attempts: Attempts;
-	/** Times at which completed devices were first seen with an older version, by rollout and device, as `Timing.now`. */
-	readonly #behind = new Map<string, ReadonlyMap<string, number>>();
 	/** Monotonic time from which this gateway executes rollouts. */
 	#begunAt = 0;
 	#timer: NodeJS.Timeout | undefined;
@@ -358,26 +358,16 @@ export class Rollouts {
 
 	/** Returns devices that join or leave a standing rollout. */
 	#join(rollout: Rollout, { now }: Timing): readonly DeviceStep[] {
-		const before = this.#behind.get(rollout.id);
-		const behind = new Map<string, number>();
+		const { devices, now: wall } = this.#options;
 		// The known version of another gateway's device may be outdated for a while.
 		const rejoins = (step: DeviceStep) => {
-			const { deviceId } = step;
-			const { firmwareVersion } = this.#options.devices.get(deviceId) ?? {};
-			if (firmwareVersion === rollout.plan.firmware.version || !isBehind(rollout, step, this.#snapshotOf))
-				return false;
-			const since = before?.get(deviceId) ?? now;
-			behind.set(deviceId, since);
-			return now - since >= settleMs;
+			const { session, firmwareVersion } = devices.get(step.deviceId) ?? {};
+			if (!session || firmwareVersion === rollout.plan.firmware.version) return false;
+			const isSettled = isDue(session.connectedAt + settleMs, wall(), settleMs);
+			return isSettled && isBehind(rollout, step, this.#snapshotOf);
 		};
-		const steps = updateMembers(
-			rollout,
-			targetsOf(rollout.plan.target, this.#options.devices),
-			rejoins,
-			this.#snapshotOf,
-			now,
-		);
-		this.#behind.set(rollout.id, behind);
+		const ids = targetsOf(rollout.plan.target, devices);
+		const steps = updateMembers(rollout, ids, rejoins, this.#snapshotOf, now);
 		const held = steps.some(({ status }) => status === "queued") ? this.#rolloutsByDevice() : undefined;
 		return steps.filter(({ deviceId, status }) => status !== "queued" || !held?.has(deviceId));
 	}
@@ -418,19 +408,18 @@ export class Rollouts {
 	#onChange(id: string, removed: Rollout | undefined): void {
 		if (!removed) return void this.#changed.add(id);
 		this.#changed.delete(id);
-		this.#announcedAt.delete(id);
 		this.#options.announce(frameOf(removed, true));
 	}
 
 	#announce(): void {
 		const { announce, monotonic, store } = this.#options;
+		if (this.#changed.size === 0 || monotonic() - this.#announcedAt < announceMs) return;
+		this.#announcedAt = monotonic();
 		for (const id of this.#changed) {
 			const rollout = store.find(id);
-			if (monotonic() - (this.#announcedAt.get(id) ?? Number.NEGATIVE_INFINITY) < announceMs) continue;
-			this.#changed.delete(id);
-			this.#announcedAt.set(id, monotonic());
 			if (rollout) announce(frameOf(rollout));
 		}
+		this.#changed.clear();
 	}
 
 	/** Waits until this gateway knows which devices others have, after its start or a disconnection from them. */
@@ -439,7 +428,6 @@ export class Rollouts {
 		if (!isShared) return;
 		this.#begunAt = monotonic() + learningMs;
 		this.#attempts.awaitReturns();
-		this.#behind.clear();
 	}
 
 	/**

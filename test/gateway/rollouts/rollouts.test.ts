@@ -176,8 +176,8 @@ test("is not blocked by an offline device, which starts within 10 s of its retur
 test("starts nothing before the start, outside the window or after the deadline", async (t) => {
 	const { gateway, first, pass, statuses, headOf } = await run(t, "fine", "fine");
 	first.leave();
-	// The timeline begins on 14 November 2023 at 22:13 UTC.
-	const window = { from: "23:00", to: "23:30", timeZone: "UTC" };
+	// The timeline begins on Tuesday, 14 November 2023, at 22:13 UTC, an hour behind Berlin.
+	const window = { days: ["wed"], from: "00:00", to: "00:30", timeZone: "Europe/Berlin" };
 	const limits = { startsAt: at(10 * minute), deadline: at(120 * minute), window };
 	await gateway.rollouts.put("x", { ...inOneGroup, ...limits });
 	assert.equal(headOf().status, "scheduled");
