@@ -21,7 +21,7 @@ export interface Bus {
 	 * @throws {BusError} `noResponders` if the subject has no server, `disconnected` if the bus is disconnected, `timeout`
 	 */
 	request(subject: string, text: string, timeoutMs: number): Promise<string>;
-	/** Serves requests; each goes to one server of the subject. If `answer` throws, the request times out. */
+	/** Serves the requests of a subject, of which there must be one server. If `answer` throws, the request times out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
 	/** Opens or creates a bucket. @throws {BusError} `disconnected` */
 	bucket(name: string): Promise<Bucket>;

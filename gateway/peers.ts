@@ -9,8 +9,6 @@ export interface Peers {
 	readonly id: string;
 	/** Undefined without a cluster. */
 	readonly bus: Bus | undefined;
-	/** Returns the id of the gateway to which a device is connected; undefined: this one. */
-	ownerOf(device: Device): string | undefined;
 	/**
 	 * Defines a query that each gateway answers for its own devices.
 	 * @param name unique
@@ -43,7 +41,6 @@ export interface PeerQuery {
 export const standalone: Peers = Object.freeze({
 	id: "",
 	bus: undefined,
-	ownerOf: () => undefined,
 	defineQuery: (_name, answer) => ({
 		send: async (_device, text) => answer(text),
 		sendToAll: async (text) => [answer(text)],

@@ -10,7 +10,6 @@ import type { Logger } from "pino";
 import { type Bucket, type Bus, subjectOf } from "../bus.js";
 import type { CreateExtension, LoadedExtensions } from "../extension.js";
 import type { Peers } from "../peers.js";
-import type { Device } from "../sessions/device.js";
 import { readSettings } from "../settings.js";
 import { strictDisk } from "../storage/atomic-file.js";
 import { Blobs, type CreateBlobs } from "../storage/blobs.js";
@@ -64,14 +63,12 @@ export function joinGateways(
 	const blobs: CreateBlobs = ({ name, ...kind }) =>
 		new Blobs({ ...kind, directory: join(dataDir, name), disk, files: () => bus.files(`gw-${name}`) });
 	const id = randomUUID();
-	const ownerOf = ({ session }: Device) => gatewayOf(session);
 	let tokens: SharedTokens | undefined;
 	/** Set when the core is created. */
 	let cluster: Cluster | undefined;
 	const peers: Peers = {
 		id,
 		bus,
-		ownerOf,
 		defineQuery: (name, answer) => {
 			bus.serve(subjectOf("gw", name, id), async (text) => answer(text));
 			const askAt = (gateway: string | undefined, text: string) =>
@@ -79,7 +76,7 @@ export function joinGateways(
 					? answer(text)
 					: bus.request(subjectOf("gw", name, gateway), text, answerMs).catch(() => "");
 			return {
-				send: async (device, text) => askAt(ownerOf(device), text),
+				send: async (device, text) => askAt(gatewayOf(device.session), text),
 				sendToAll: (text) =>
 					Promise.all([undefined, ...(cluster?.others ?? [])].map((gateway) => askAt(gateway, text))),
 			};

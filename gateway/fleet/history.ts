@@ -76,10 +76,9 @@ export class Histories {
 	}
 
 	*#ownReconnects(): Generator<readonly [string, number]> {
-		const { peers, monotonic } = this.#core;
 		for (const [device, history] of this.#histories) {
-			if (peers.ownerOf(device) !== undefined) continue;
-			const sum = history.reconnects(monotonic());
+			if (device.session.link.isRemote) continue;
+			const sum = history.reconnects(this.#core.monotonic());
 			if (sum > 0) yield [device.deviceId, sum];
 		}
 	}

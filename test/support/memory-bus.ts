@@ -102,9 +102,8 @@ export class MemoryBus implements Bus {
 
 	async request(subject: string, text: string, timeoutMs: number): Promise<string> {
 		await this.requireConnected();
-		const services = [...this.#server.services].filter((service) => service.subject === subject);
-		const service = services.find(({ bus }) => bus.isConnected);
-		if (!service) throw new BusError("noResponders", `No responders on ${subject}.`);
+		const service = [...this.#server.services].find((service) => service.subject === subject);
+		if (!service?.bus.isConnected) throw new BusError("noResponders", `No responders on ${subject}.`);
 		return new Promise((resolve, reject) => {
 			const giveUp = () =>
 				reject(new BusError("timeout", `No response on ${subject} within ${timeoutMs} ms.`));

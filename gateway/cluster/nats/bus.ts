@@ -7,14 +7,14 @@ import type { Msg, NatsConnection, Subscription } from "@nats-io/transport-node"
 import type { Bucket, Bus } from "../../bus.js";
 import type { Files } from "../../storage/blobs.js";
 import type { Log, Unsubscribe } from "../../storage/log.js";
-import { NatsBucket } from "./bucket.js";
-import { NatsFiles } from "./files.js";
+import { natsBucket } from "./bucket.js";
+import { natsFiles } from "./files.js";
 import { answerMs, NatsLink, type NatsOptions } from "./link.js";
-import { NatsLog } from "./log.js";
+import { openNatsLog } from "./log.js";
+import { guarded } from "./reader.js";
 
 interface Subscribed {
 	readonly subject: string;
-	readonly queue?: string;
 	readonly onMessage: (message: Msg) => void;
 	/** Undefined until the first connection. */
 	active?: Subscription;
@@ -69,7 +69,7 @@ export class NatsBus implements Bus {
 				.then((text) => this.isConnected && message.respond(text))
 				.catch(() => {});
 		};
-		return this.#subscribe({ subject, queue: "gateways", onMessage });
+		return this.#subscribe({ subject, onMessage });
 	}
 
 	request(subject: string, text: string, timeoutMs: number): Promise<string> {
@@ -84,7 +84,7 @@ export class NatsBus implements Bus {
 			const client = jetstream(connection, { timeout: answerMs });
 			// Only the leader is guaranteed to return the latest write.
 			const kv = await new Kvm(client).create(name, { replicas, allow_direct: false });
-			return new NatsBucket(this.#link, name, kv, client);
+			return natsBucket(this.#link, name, kv, client);
 		});
 	}
 
@@ -99,14 +99,14 @@ export class NatsBus implements Bus {
 
 	log(name: string): Promise<Log> {
 		return this.#open(name, (connection, replicas) =>
-			NatsLog.open(this.#link, name, jetstream(connection, { timeout: answerMs }), replicas),
+			openNatsLog(this.#link, name, jetstream(connection, { timeout: answerMs }), replicas),
 		);
 	}
 
 	files(name: string): Promise<Files> {
 		return this.#open(name, async (connection, replicas) => {
 			const store = await new Objm(jetstream(connection, { timeout: answerMs })).create(name, { replicas });
-			return new NatsFiles(this.#link, store);
+			return natsFiles(this.#link, store);
 		});
 	}
 
@@ -146,19 +146,11 @@ export class NatsBus implements Bus {
 	}
 
 	#activate(connection: NatsConnection, subscribed: Subscribed): void {
-		const { subject, queue, onMessage } = subscribed;
+		const { subject, onMessage } = subscribed;
 		subscribed.active = connection.subscribe(subject, {
-			...(queue !== undefined && { queue }),
 			callback: (error, message) => {
-				if (error) return this.#link.report(`NATS: ${error.message}`);
-				// An exception would silently stop the client's reads.
-				try {
-					onMessage(message);
-				} catch (defect) {
-					queueMicrotask(() => {
-						throw defect;
-					});
-				}
+				if (error) this.#link.report(`NATS: ${error.message}`);
+				else guarded(() => onMessage(message));
 			},
 		});
 	}

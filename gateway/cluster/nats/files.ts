@@ -1,5 +1,6 @@
 /** Files in the NATS object store. */
 
+import { setTimeout as pause } from "node:timers/promises";
 import type { ObjectStore } from "@nats-io/obj";
 import { messageOf } from "../../../device/message-of.js";
 import { BusError } from "../../bus.js";
@@ -9,39 +10,25 @@ import type { NatsLink } from "./link.js";
 /** Timeout for the next part. The client itself waits forever. */
 const stalledMs = 5_000;
 
-export class NatsFiles implements Files {
-	readonly #link: NatsLink;
-	readonly #store: ObjectStore;
-
-	constructor(link: NatsLink, store: ObjectStore) {
-		this.#link = link;
-		this.#store = store;
-	}
-
-	async put(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-		await this.#link.run(async () => {
-			const known = await this.#store.info(name);
-			if (known && !known.deleted) return;
-			// One of two concurrent uploads fails and removes its parts.
-			const previousRevision = known?.revision ?? 0;
-			await this.#store.put({ name }, ReadableStream.from(content), { previousRevision });
-		});
-	}
-
-	async get(name: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-		const found = await this.#link.run(() => this.#store.get(name));
-		// `data` rejects too.
-		found?.error.catch(() => {});
-		return found ? read(found.data) : undefined;
-	}
-
-	async remove(name: string): Promise<void> {
-		await this.#link.run(() => this.#store.delete(name));
-	}
-
-	names(): Promise<readonly string[]> {
-		return this.#link.run(async () => (await this.#store.list()).map(({ name }) => name));
-	}
+export function natsFiles(link: NatsLink, store: ObjectStore): Files {
+	return {
+		put: (name, content) =>
+			link.run(async () => {
+				const known = await store.info(name);
+				if (known && !known.deleted) return;
+				// One of two concurrent uploads fails and removes its parts.
+				const previousRevision = known?.revision ?? 0;
+				await store.put({ name }, ReadableStream.from(content), { previousRevision });
+			}),
+		get: async (name) => {
+			const found = await link.run(() => store.get(name));
+			// `data` rejects too.
+			found?.error.catch(() => {});
+			return found ? read(found.data) : undefined;
+		},
+		remove: async (name) => void (await link.run(() => store.delete(name))),
+		names: () => link.run(async () => (await store.list()).map(({ name }) => name)),
+	};
 }
 
 /** @throws {BusError} `timeout` */
@@ -49,14 +36,10 @@ async function* read(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Arr
 	const reader = stream.getReader();
 	try {
 		for (;;) {
-			let timer: NodeJS.Timeout | undefined;
-			const stalled = new Promise<never>((_resolve, reject) => {
-				const give = () => reject(new BusError("timeout", "NATS sent no further part of a file."));
-				timer = setTimeout(give, stalledMs);
-			});
-			const { done, value } = await Promise.race([reader.read(), stalled]).finally(() => clearTimeout(timer));
-			if (done) return;
-			yield value;
+			const part = await Promise.race([reader.read(), pause(stalledMs, undefined, { ref: false })]);
+			if (!part) throw new BusError("timeout", "NATS sent no further part of a file.");
+			if (part.done) return;
+			yield part.value;
 		}
 	} catch (error) {
 		if (error instanceof BusError) throw error;

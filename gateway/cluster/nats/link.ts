@@ -3,6 +3,7 @@
  * simultaneously.
  */
 
+import { setTimeout as delay } from "node:timers/promises";
 import { JetStreamApiError } from "@nats-io/jetstream";
 import {
 	type ConnectionOptions,
@@ -62,13 +63,7 @@ export class NatsLink {
 	 * @throws {StartError} if the server is too old
 	 */
 	async open(): Promise<void> {
-		let timer: NodeJS.Timeout | undefined;
-		const isLong = new Promise<void>((resolve) => {
-			timer = setTimeout(resolve, firstMs);
-		});
-		const first = this.#connect();
-		await Promise.race([first, isLong]);
-		clearTimeout(timer);
+		await Promise.race([this.#connect(), delay(firstMs, undefined, { ref: false })]);
 		const rejection = this.#connection && this.#findVersionProblem(this.#connection);
 		if (!rejection) return;
 		await this.close();
@@ -92,12 +87,8 @@ export class NatsLink {
 		this.#set(false);
 		this.#listeners.clear();
 		if (!connection) return;
-		let timer: NodeJS.Timeout | undefined;
-		const isLong = new Promise<void>((resolve) => {
-			timer = setTimeout(resolve, drainMs);
-		});
+		const isLong = delay(drainMs, undefined, { ref: false });
 		if (wasConnected) await Promise.race([connection.drain().catch(() => {}), isLong]);
-		clearTimeout(timer);
 		await connection.close();
 	}
 
@@ -128,13 +119,9 @@ export class NatsLink {
 
 	/** Waits for a random time between two attempts; less if the connection is closed. */
 	pause(): Promise<void> {
-		return new Promise((resolve) => {
-			const timer = setTimeout(resolve, randomDelay()).unref();
-			this.#stopWaiting = () => {
-				clearTimeout(timer);
-				resolve();
-			};
-		});
+		const waiting = new AbortController();
+		this.#stopWaiting = () => waiting.abort();
+		return delay(randomDelay(), undefined, waiting).catch(() => {});
 	}
 
 	async #connect(): Promise<void> {

@@ -125,17 +125,12 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 	});
 
 	describe(`${name}: request`, () => {
-		test("is answered by a server of its subject, which may be the sender", async (t) => {
-			const { a, b, c } = await three(t);
-			let count = 0;
-			for (const bus of [b, c])
-				bus.serve("double", async (text) => {
-					count += 1;
-					return text + text;
-				});
-			await meet(a, b, c);
+		test("is answered by the server of its subject, which may be the sender", async (t) => {
+			const { a, b } = await two(t);
+			b.serve("double", async (text) => text + text);
+			await meet(a, b);
 			const answers = await Promise.all(["x", "y", ""].map((text) => a.request("double", text, 5000)));
-			assert.deepEqual([answers, count], [["xx", "yy", ""], 3]);
+			assert.deepEqual(answers, ["xx", "yy", ""]);
 			a.serve("own", async (text) => `${text}!`);
 			assert.equal(await a.request("own", "me", 5000), "me!");
 		});
