@@ -29,8 +29,6 @@ import {
 import { type Facts, stateOf } from "./entities.js";
 
 interface PublishedDevice {
-	/** Digests of the messages at the broker, by topic. */
-	readonly published: Map<string, string>;
 	/** Latest brightness above 0, in percent. */
 	brightness: number;
 	/** Session in which it was published; another gateway may have published the device between two sessions. */
@@ -57,13 +55,15 @@ export class Devices {
 	readonly #own = new WeakMap<Device, PublishedDevice>();
 	/** Devices published by another gateway since their latest message here. */
 	readonly #left = new WeakSet<Device>();
+	/** Digests of the messages at the broker, by topic. */
+	readonly #published = new Map<string, string>();
 	/** Publishes one device at a time, with its state at that time. */
 	readonly #queue = new Queue();
 	#release: Release | undefined;
 	#tones: ReadonlyMap<string, string> = new Map();
 	#offers = "";
-	/** Repeats publishing of rejected topics, which may be allowed meanwhile. */
-	readonly #rejectedTopics = new Map<string, () => void>();
+	/** Whether the broker has rejected a topic since the latest retry. */
+	#hasRejected = false;
 	#retriedAt = 0;
 
 	constructor(options: DevicesOptions) {
@@ -89,7 +89,8 @@ export class Devices {
 
 	/** Updates the available release and sounds. Must be polled, as neither has change events. */
 	async refresh(): Promise<void> {
-		const { firmware, services, settings, monotonic } = this.#options.core;
+		const { core, broker } = this.#options;
+		const { firmware, services, settings, monotonic } = core;
 		const catalog = await firmware.catalog.read();
 		const { latest, releases } = offeredReleases(catalog, settings.releaseKeys.length > 0);
 		this.#release = releases.find(({ version }) => version === latest);
@@ -97,19 +98,23 @@ export class Devices {
 		const offers = JSON.stringify([this.#release, ...this.#tones]);
 		if (offers !== this.#offers) this.#touchAll();
 		this.#offers = offers;
-		if (monotonic() - this.#retriedAt < retryMs) return;
+		// The topics may be allowed meanwhile.
+		if (!this.#hasRejected || !broker.isReady || monotonic() - this.#retriedAt < retryMs) return;
 		this.#retriedAt = monotonic();
-		const retries = [...this.#rejectedTopics.values()];
-		this.#rejectedTopics.clear();
-		for (const retry of retries) retry();
+		this.#hasRejected = false;
+		void this.publishAll();
 	}
 
 	/** Publishes everything, then the gateway's status, as the broker's state may be outdated. Resolves when done. */
 	publishAll(): Promise<void> {
-		const { prefix, gateway } = this.#options;
+		const { core, prefix, gateway } = this.#options;
+		this.#published.clear();
 		// First, as devices refer to the gateway.
 		this.#add(() => this.#retain(gatewayTopic(prefix, gateway.name), gatewayText(gateway)));
-		this.#touchAll(true);
+		for (const device of core.sessions.devices.values()) {
+			const own = this.#ownOf(device);
+			if (own) this.#add(() => this.#publish(device, own));
+		}
 		return this.#add(() => this.#retain(`${gateway.base}/status`, "online"));
 	}
 
@@ -117,11 +122,11 @@ export class Devices {
 	onOwn(topic: string, deviceId: string, text: string, isRetained: boolean): void {
 		const { core, gateway } = this.#options;
 		const device = core.sessions.devices.get(deviceId);
+		this.#published.delete(topic);
 		if (topic === `${gateway.base}/status`) {
 			// Status from an earlier connection or another client.
 			if (!isRetained && text !== "online") this.#add(() => this.#retain(topic, "online"));
-		} else if (text === "") this.#onVanished(device, topic);
-		else if (!isRetained) return;
+		} else if (text === "" || !isRetained) return;
 		else if (!device || this.#left.has(device)) this.remove(deviceId, false);
 		else if (topic.endsWith("/state")) this.#restore(device, text);
 	}
@@ -131,9 +136,10 @@ export class Devices {
 		const { core, prefix, gateway } = this.#options;
 		const deviceId = deviceIdIn(prefix, topic);
 		if (deviceId === undefined) return;
+		this.#published.delete(topic);
 		const device = core.sessions.devices.get(deviceId);
-		if (text === "") this.#onVanished(device, topic);
-		else if (isDiscoveredBy(text, gateway.base)) {
+		if (text === "") return;
+		if (isDiscoveredBy(text, gateway.base)) {
 			if (!device) this.remove(deviceId, true);
 		} else if (device) this.#leave(device);
 	}
@@ -148,9 +154,12 @@ export class Devices {
 		this.#add(async () => {
 			const device = core.sessions.devices.get(deviceId);
 			if (device && this.#own.has(device)) return;
-			if (isForgotten && !device) await this.#retain(discoveryTopic(prefix, deviceId), "");
-			await this.#retain(`${base}/${deviceId}/state`, "");
-			await this.#retain(`${base}/${deviceId}/availability`, "");
+			const topics = isForgotten && !device ? [discoveryTopic(prefix, deviceId)] : [];
+			topics.push(`${base}/${deviceId}/state`, `${base}/${deviceId}/availability`);
+			for (const topic of topics) {
+				await this.#retain(topic, "");
+				this.#published.delete(topic);
+			}
 		});
 	}
 
@@ -159,11 +168,6 @@ export class Devices {
 		const { services } = this.#options.core;
 		const canSpeak = services.announcementJobs?.canSpeak === true;
 		return { device, release, tones: this.#tones, canSpeak, quietHours: services.quietHours };
-	}
-
-	/** Publishes a device again after its next message. */
-	#onVanished(device: Device | undefined, topic: string): void {
-		if (device) this.#own.get(device)?.published.delete(topic);
 	}
 
 	#leave(device: Device): void {
@@ -183,17 +187,17 @@ export class Devices {
 		this.#touch(device);
 	}
 
-	/** @param isLost whether the broker may have lost its state */
-	#touchAll(isLost = false): void {
-		for (const device of this.#options.core.sessions.devices.values()) {
-			const own = this.#own.get(device);
-			if (own && isLost) Object.assign(own, { published: new Map(), publishedAt: Number.NEGATIVE_INFINITY });
-			this.#touch(device);
-		}
+	#touchAll(): void {
+		for (const device of this.#options.core.sessions.devices.values()) this.#touch(device);
+	}
+
+	/** @returns undefined if another gateway publishes the device */
+	#ownOf(device: Device): PublishedDevice | undefined {
+		return this.#own.get(device) ?? (isAtAnotherGateway(device) ? undefined : this.#adopt(device));
 	}
 
 	#touch(device: Device): void {
-		const own = this.#own.get(device) ?? (isAtAnotherGateway(device) ? undefined : this.#adopt(device));
+		const own = this.#ownOf(device);
 		if (!own || own.isPlanned) return;
 		own.isPlanned = true;
 		const publish = () => this.#add(() => this.#publish(device, own));
@@ -206,14 +210,7 @@ export class Devices {
 		const { deviceId, session } = device;
 		const isForgotten = this.#options.core.sessions.devices.get(deviceId) !== device;
 		if (isForgotten || this.#left.has(device)) return undefined;
-		const publishedAt = Number.NEGATIVE_INFINITY;
-		const own = {
-			published: new Map(),
-			brightness: 0,
-			session,
-			publishedAt,
-			isPlanned: false,
-		};
+		const own = { brightness: 0, session, publishedAt: Number.NEGATIVE_INFINITY, isPlanned: false };
 		this.#own.set(device, own);
 		return own;
 	}
@@ -228,26 +225,28 @@ export class Devices {
 		own.publishedAt = core.monotonic();
 		const availability = `${base}/${deviceId}/availability`;
 		if (isAtAnotherGateway(device)) {
-			if (!session.connected) await this.#retain(availability, "offline", own);
+			if (!session.connected) await this.#retain(availability, "offline");
 			return;
 		}
-		if (own.session !== session) own.published.clear();
+		const config = discoveryTopic(prefix, deviceId);
+		const stateTopic = `${base}/${deviceId}/state`;
+		if (own.session !== session)
+			for (const topic of [config, stateTopic, availability]) this.#published.delete(topic);
 		own.session = session;
 		const facts = this.factsOf(device);
 		const parsed = parseJson(state.text ?? "null");
 		const report = matches(uplinks.state_report, parsed) ? parsed : undefined;
 		const discovery = discoveryText(facts, gateway, report?.system.mac_address);
-		const isNew = await this.#retain(discoveryTopic(prefix, deviceId), discovery, own);
 		// Home Assistant resets a siren's state on a new configuration (mqtt/siren.py, _setup_from_config).
-		if (isNew) own.published.delete(`${base}/${deviceId}/state`);
+		if (await this.#retain(config, discovery)) this.#published.delete(stateTopic);
 		if (report) {
 			const shown = stateOf(report, facts, own.brightness);
 			own.brightness = shown.brightness;
-			await this.#retain(`${base}/${deviceId}/state`, JSON.stringify(shown), own);
+			await this.#retain(stateTopic, JSON.stringify(shown));
 		}
 		// Last, and only after this connection's report was published, as the state may be outdated before.
 		const isAvailable = session.connected && hasReported;
-		await this.#retain(availability, isAvailable ? "online" : "offline", own);
+		await this.#retain(availability, isAvailable ? "online" : "offline");
 	}
 
 	async #add(work: () => Promise<unknown>): Promise<void> {
@@ -257,21 +256,14 @@ export class Devices {
 	}
 
 	/**
-	 * Publishes a retained message. Resolves once the broker has it, waiting for a connection.
-	 * @param own skips a message that the broker has
+	 * Publishes a retained message that the broker does not have. Resolves once it has it, waiting for a connection.
 	 * @returns whether it was published
 	 */
-	async #retain(topic: string, text: string, own?: PublishedDevice): Promise<boolean> {
+	async #retain(topic: string, text: string): Promise<boolean> {
 		const digest = createHash("sha1").update(text).digest("base64");
-		if (own?.published.get(topic) === digest) return false;
-		own?.published.set(topic, digest);
-		this.#rejectedTopics.delete(topic);
-		const retry = () => {
-			own?.published.delete(topic);
-			if (own?.session.device) this.#touch(own.session.device);
-			else this.#add(() => this.#retain(topic, text));
-		};
-		if (!(await this.#options.broker.retain(topic, text))) this.#rejectedTopics.set(topic, retry);
+		if (this.#published.get(topic) === digest) return false;
+		this.#published.set(topic, digest);
+		if (!(await this.#options.broker.retain(topic, text))) this.#hasRejected = true;
 		return true;
 	}
 }
