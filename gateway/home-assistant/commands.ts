@@ -5,7 +5,6 @@
 
 import { chimes, lightEffects } from "../../device/protocol/messages.js";
 import { entryOf, isRecord } from "../../device/protocol/schema.js";
-import type { Change } from "../access/access.js";
 import { TokenBucket } from "../access/rates.js";
 import { type AnnouncementRequest, maxSoundSeconds } from "../api/announcement.js";
 import { usualQuietHours } from "../api/client/times.js";
@@ -17,13 +16,21 @@ import type { Device } from "../sessions/device.js";
 import { changeIn, type Outcome, type Rejected, rejectMessage } from "../sockets/monitor-commands.js";
 import { type Facts, noEffect, wholeBrightness } from "./entities.js";
 
-/** Monitor message without its target, a sound, quiet hours, or a rejection. */
+/** Monitor message without its target, request to a service, or a rejection. */
 type Ask =
 	| { readonly type: "control_device"; readonly payload: Readonly<Record<string, unknown>> }
 	| { readonly type: "trigger_ota"; readonly version: string }
-	| (Pick<AnnouncementRequest, "sound" | "text" | "volume" | "priority"> & { readonly seconds?: number })
-	| { readonly quietHours: unknown }
+	| ServiceRequest
 	| Rejected;
+
+/** Request to a service, whose route and body are recorded. */
+interface ServiceRequest {
+	readonly what: "POST /api/announcements" | "PUT /api/quiet-hours";
+	/** Body, for announcements without targets. */
+	readonly after: object;
+	/** Time after which an announcement is stopped. Default: its end. */
+	readonly seconds?: number;
+}
 
 /** Latest light requested for a device, as Home Assistant sends color and effect separately. */
 interface Lit {
@@ -61,8 +68,8 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	ring: (text) => onlyFor("OFF", text) ?? control("set_brightness", 0),
 	identify: (text) => onlyFor("PRESS", text) ?? control("identify"),
 	restart: (text) => onlyFor("PRESS", text) ?? control("restart"),
-	speech: (text) => ({ text }),
-	urgent_speech: (text) => ({ text, priority: "urgent" }),
+	speech: (text) => announcement({ text }),
+	urgent_speech: (text) => announcement({ text, priority: "urgent" }),
 	siren: commandSiren,
 	firmware: (text, { release }) => {
 		const none = rejectMessage("no_firmware", "there is no release for this device");
@@ -178,64 +185,50 @@ export class EntityCommands {
 		if ("rejection" in ask) return ask;
 		const { execute, events } = this.#core;
 		const { deviceId } = device;
-		const outcome = await ("type" in ask
-			? execute({ ...ask, targetId: deviceId })
-			: "quietHours" in ask
-				? this.#setQuietHours(ask.quietHours)
-				: this.#play(device, ask));
+		const isForService = "what" in ask;
+		const outcome = await (isForService
+			? this.#request(device, ask)
+			: execute({ ...ask, targetId: deviceId }));
 		// The broker does not identify the sender.
 		const person = { name: "Home Assistant", role: "monitor" } as const;
-		const change = { person, remoteAddress: "MQTT", deviceId, ...changeOf(ask, deviceId) };
-		if (!outcome.rejection) events.emit("changed", change);
+		const { what, after } = isForService ? ask : changeIn({ ...ask, targetId: deviceId });
+		if (!outcome.rejection) events.emit("changed", { person, remoteAddress: "MQTT", deviceId, what, after });
 		return outcome;
 	}
 
-	async #play(
-		{ deviceId, session }: Device,
-		{ seconds, ...what }: { readonly seconds?: number },
-	): Promise<Outcome> {
-		const { announcementJobs: announcements } = this.#core.services;
-		if (!announcements) return rejectMessage("unsupported_command", "this gateway keeps no sounds");
-		if (!session.isReachable) return rejectMessage("target_offline", "the device is not connected");
-		return attempt(async () => {
-			const request = { ...what, targets: { devices: [deviceId] } };
-			const id = await announcements.begin(request, { by: null });
-			const stop = {
-				type: "control_device",
-				targetId: deviceId,
-				payload: control("stop_sound", { id }).payload,
-			};
-			if (seconds !== undefined) setTimeout(() => void this.#core.execute(stop), seconds * 1000).unref();
-		});
-	}
-
-	async #setQuietHours(request: unknown): Promise<Outcome> {
-		return attempt(async () => this.#core.services.quietHours?.set(request, null));
+	async #request({ deviceId, session }: Device, { what, after, seconds }: ServiceRequest): Promise<Outcome> {
+		const { execute, services } = this.#core;
+		const { announcementJobs: announcements, quietHours } = services;
+		try {
+			if (what === "PUT /api/quiet-hours") await quietHours?.set(after, null);
+			else if (!announcements) return rejectMessage("unsupported_command", "this gateway keeps no sounds");
+			else if (!session.isReachable) return rejectMessage("target_offline", "the device is not connected");
+			else {
+				const request = { ...after, targets: { devices: [deviceId] } };
+				const id = await announcements.begin(request, { by: null });
+				const stop = { ...control("stop_sound", { id }), targetId: deviceId };
+				if (seconds !== undefined) setTimeout(() => void execute(stop), seconds * 1000).unref();
+			}
+			return { command: "control_device" };
+		} catch (error) {
+			if (!(error instanceof RequestError)) throw error;
+			return rejectMessage("invalid_command", error.rejection.detail);
+		}
 	}
 }
 
-async function attempt(work: () => Promise<unknown>): Promise<Outcome> {
-	try {
-		await work();
-		return { command: "control_device" };
-	} catch (error) {
-		if (!(error instanceof RequestError)) throw error;
-		return rejectMessage("invalid_command", error.rejection.detail);
-	}
-}
-
-/** Part of a change for the audit log. */
-function changeOf(ask: Exclude<Ask, Rejected>, targetId: string): Pick<Change, "what" | "after"> {
-	if ("type" in ask) return changeIn({ ...ask, targetId });
-	if ("quietHours" in ask) return { what: "PUT /api/quiet-hours", after: Object(ask.quietHours) };
-	return { what: "POST /api/announcements", after: ask };
+function announcement(
+	after: Pick<AnnouncementRequest, "sound" | "text" | "volume" | "priority">,
+	seconds?: number,
+): ServiceRequest {
+	return { what: "POST /api/announcements", after, ...(seconds !== undefined && { seconds }) };
 }
 
 /** Returns quiet hours of this device: the ones that apply, with a change. */
 function quietHoursOf({ device, quietHours }: Facts, change: object): Ask {
 	const known = { on: false, ...usualQuietHours, ...quietHours?.of(device) };
 	const request = { ...known, ...change, targets: { device: device.deviceId } };
-	return { quietHours: pick(quietHoursRequest, request) };
+	return { what: "PUT /api/quiet-hours", after: Object(pick(quietHoursRequest, request)) };
 }
 
 function control(command: string, value?: unknown) {
@@ -268,5 +261,5 @@ function commandSiren(text: string, { tones }: Facts): Ask {
 	const seconds = Math.max(1, Math.round(Number(duration ?? maxSoundSeconds)));
 	if (Number.isNaN(seconds)) return rejectMessage("invalid_command", "duration must be a number of seconds");
 	const volume = level !== undefined && { volume: Math.round(Number(level) * 100) };
-	return { sound, ...volume, ...(seconds < maxSoundSeconds && { seconds }) };
+	return announcement({ sound, ...volume }, seconds < maxSoundSeconds ? seconds : undefined);
 }
