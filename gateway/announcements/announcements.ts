@@ -12,7 +12,7 @@ import type { StartOptions } from "../services/jobs.js";
 import { Announcement, type PlayRequest } from "./announcement.js";
 import { type Decoder, isEncoded } from "./decoder.js";
 import type { Sounds } from "./sounds.js";
-import { requireSpeech, type Speak } from "./speech.js";
+import type { Speech } from "./speech.js";
 
 /** Time for which an announcement is tracked after its end. */
 const followedMs = 5 * 60_000;
@@ -42,14 +42,10 @@ interface Preparation {
 }
 
 export interface AnnouncementsOptions {
-	readonly core: Pick<
-		Core,
-		"sessions" | "monitors" | "execute" | "events" | "now" | "monotonic" | "log" | "settings" | "tokens"
-	>;
-	readonly sounds: Pick<Sounds, "add" | "find" | "hold" | "release">;
-	readonly speak: Speak;
-	readonly canSpeak: boolean;
-	readonly decoder: Pick<Decoder, "require" | "decodeFrom" | "isAvailable">;
+	readonly core: Core;
+	readonly sounds: Sounds;
+	readonly speech: Speech;
+	readonly decoder: Decoder;
 }
 
 export class Announcements {
@@ -79,16 +75,16 @@ export class Announcements {
 	 * @throws {RequestError} 422, 501
 	 */
 	check(request: AnnouncementRequest): void {
-		const { sounds, canSpeak } = this.#options;
+		const { sounds, speech, decoder } = this.#options;
 		const { sound, url, text } = sourcesOf(request);
 		this.jobs.devicesOf(request.targets);
 		if ([sound, url, text].filter((source) => source !== undefined).length !== 1)
 			throw new RequestError(422, "Specify exactly one of sound, url and text.");
 		if (sound !== undefined && !sounds.find(sound))
 			throw new RequestError(422, `Sound ${sound} not found. GET /api/sounds lists all.`);
-		if (text !== undefined) requireSpeech(canSpeak, text);
+		if (text !== undefined) speech.require(text);
 		if (url !== undefined) {
-			if (isEncoded(url)) this.#options.decoder.require();
+			if (isEncoded(url)) decoder.require();
 			else requireForDevices(url);
 		}
 	}
@@ -99,7 +95,7 @@ export class Announcements {
 	 * @throws {RequestError} 409, 422, 501, 503
 	 */
 	async begin(request: AnnouncementRequest, { by, onSent, ...given }: StartOptions): Promise<string> {
-		const { core, sounds, speak, decoder } = this.#options;
+		const { core, sounds, speech, decoder } = this.#options;
 		this.check(request);
 		const { sound, url, text } = sourcesOf(request);
 		const { id, devices } = { ...this.jobs.plan(request.targets), ...given };
@@ -107,7 +103,7 @@ export class Announcements {
 		const ending = new AbortController();
 		const made =
 			text !== undefined
-				? speak(text, ending.signal)
+				? speech.speak(text, ending.signal)
 				: url !== undefined && decoder.isAvailable
 					? decoder.decodeFrom(url, this.#mayReachPrivate(by), ending.signal)
 					: undefined;

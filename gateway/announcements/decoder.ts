@@ -8,12 +8,10 @@ import { decodeCommand } from "./settings.js";
 import { SoundProgram } from "./sound-program.js";
 import { writeHeader } from "./wav.js";
 
-export const decodeLimits = Object.freeze({
-	/** Time limit of the program per file. */
-	decodeProgramMs: 30_000,
-	/** Time limit for the complete response of another server. */
-	decodeFetchMs: 20_000,
-});
+/** Time limit of the program per file. */
+const programMs = 30_000;
+/** Time limit for the complete response of another server. */
+const fetchMs = 20_000;
 const longestBytes = 8 << 20;
 /** URLs that certainly name another format than WAV. */
 const encoded = /\.(mp3|m4a|mp4|aac|ogg|oga|opus|flac|webm|wma|aif|aiff)$/i;
@@ -25,17 +23,14 @@ export function isEncoded(url: string): boolean {
 
 export class Decoder {
 	readonly #program: SoundProgram | undefined;
-	readonly #fetchMs: number;
 
-	constructor(core: Pick<Core, "environment" | "limits" | "log" | "yieldToLoop">) {
+	constructor(core: Pick<Core, "environment" | "log" | "yieldToLoop">) {
 		const command = decodeCommand.read(core.environment);
-		const { decodeProgramMs, decodeFetchMs } = { ...decodeLimits, ...core.limits };
-		this.#fetchMs = decodeFetchMs;
 		this.#program =
 			command &&
 			new SoundProgram(core, {
 				command,
-				limitMs: decodeProgramMs,
+				limitMs: programMs,
 				// Up to 8 MB each.
 				maxWaiting: 4,
 				waiting: "files are queued for decoding",
@@ -83,7 +78,7 @@ export class Decoder {
 	): Promise<readonly Uint8Array[] | undefined> {
 		const { host } = new URL(url);
 		try {
-			const inTime = AbortSignal.any([signal, AbortSignal.timeout(this.#fetchMs)]);
+			const inTime = AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]);
 			const isAllowed = isPrivateAllowed ? () => true : isPublic;
 			const response = await fetchSound(url, { signal: inTime, isAllowed });
 			const { file, isPlayable } = await readSound(response, true);

@@ -12,25 +12,20 @@ import { Decoder } from "./decoder.js";
 import { createSoundRoutes } from "./routes.js";
 import { decodeCommand, speechCommand } from "./settings.js";
 import { Sounds } from "./sounds.js";
-import { createSpeech } from "./speech.js";
+import { Speech } from "./speech.js";
 
 export function createAnnouncements(core: Core): Extension {
 	const sounds = new Sounds(core);
-	const speak = createSpeech(core);
-	const canSpeak = speechCommand.read(core.environment) !== undefined;
-	const decoder = new Decoder(core);
-	const announcements = new Announcements({ core, sounds, speak, canSpeak, decoder });
-	const jobs = jobsExtension({
-		core,
-		jobs: announcements.jobs,
-		states: playStates,
-	});
+	const speech = new Speech(core);
+	const options = { core, sounds, speech, decoder: new Decoder(core) };
+	const announcements = new Announcements(options);
+	const jobs = jobsExtension({ core, jobs: announcements.jobs, states: playStates });
 	const { list, show, stop } = jobs.handlers;
 	const read = (request: unknown) => requireValid(announcementRequest, pick(announcementRequest, request));
 	return {
 		...jobs.extension,
 		routes: [
-			...createSoundRoutes({ core, sounds, speak, canSpeak, decoder }),
+			...createSoundRoutes(options),
 			...serve(announcementRoutes, {
 				"GET /api/announcements": list,
 				"POST /api/announcements": async ({ body, person }) => ({
@@ -42,7 +37,7 @@ export function createAnnouncements(core: Core): Extension {
 		],
 		services: {
 			announcementJobs: {
-				canSpeak,
+				canSpeak: speech.isAvailable,
 				sounds: () => sounds.list(),
 				check: (request) => {
 					const checked = read(request);

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../../device/message-of.js";
 import { cutText } from "../api/text.js";
 import { printable } from "../telemetry/printable.js";
@@ -51,7 +50,6 @@ function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buf
 		const chunks: Buffer[] = [];
 		let size = 0;
 		let errors = "";
-		let errorBytes = 0;
 		const end = () => {
 			clearTimeout(timer);
 			signal.removeEventListener("abort", onAbort);
@@ -76,16 +74,11 @@ function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buf
 			else chunks.push(chunk);
 		});
 		child.stderr.setEncoding("utf8").on("data", (text: string) => {
-			errorBytes += text.length;
 			errors = `${errors}${text}`.slice(-longestErrors);
 		});
-		child.once("exit", async (code, signalName) => {
-			// Read the pipes only as far as the output, as a child process may keep them open.
-			for (let read = -1; read < size + errorBytes; ) {
-				read = size + errorBytes;
-				await setImmediate();
-				await setImmediate();
-			}
+		// Children of the program would keep the pipes open.
+		child.once("exit", () => killGroup(child));
+		child.once("close", (code, signalName) => {
 			if (code !== 0)
 				return fail(`The program exited with ${signalName ?? `code ${code}`}${lastLineOf(errors)}.`);
 			end();

@@ -2,33 +2,26 @@
 
 import { TLSSocket } from "node:tls";
 import { maxNameLength, soundRoutes } from "../api/announcement.js";
-import type { Core } from "../extension.js";
 import { forever, sendFile } from "../http/file.js";
 import { recordChange } from "../http/request-body.js";
 import { type Route, serve, streamed } from "../http/routes.js";
 import { RequestError, requireFound } from "../problem.js";
-import type { Decoder } from "./decoder.js";
+import type { AnnouncementsOptions } from "./announcements.js";
 import { bodyOf, type Sounds } from "./sounds.js";
-import { type Speak, speechLimits } from "./speech.js";
+import { speechLimits } from "./speech.js";
 
 /** TLS record size. A device decrypts a record in one turn; 16 KB take 0.1 s, during which it handles no button. */
 const recordBytes = 2048;
 
-export interface SoundRoutesOptions {
-	readonly core: Pick<Core, "storage" | "limits">;
-	readonly sounds: Sounds;
-	readonly speak: Speak;
-	/** Whether texts can be spoken. */
-	readonly canSpeak: boolean;
-	readonly decoder: Decoder;
-}
-
-export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[] {
-	const { core, sounds, speak, canSpeak, decoder } = options;
+export function createSoundRoutes(options: AnnouncementsOptions): readonly Route[] {
+	const { core, sounds, speech, decoder } = options;
 	const { storage } = core;
 	const { speechMs } = { ...speechLimits, ...core.limits };
 	return serve(soundRoutes, {
-		"GET /api/sounds": async () => ({ sounds: sounds.list(await sounds.scheduled()), canSpeak }),
+		"GET /api/sounds": async () => ({
+			sounds: sounds.list(await sounds.scheduled()),
+			canSpeak: speech.isAvailable,
+		}),
 		"POST /api/sounds": async ({ request, response, query: { name, temporary = false } }) => {
 			if (name === "")
 				throw new RequestError(422, `The query parameter name requires 1 to ${maxNameLength} characters.`);
@@ -77,7 +70,7 @@ export function createSoundRoutes(options: SoundRoutesOptions): readonly Route[]
 		"POST /api/speech": async ({ response, body: { text } }) => {
 			const ending = new AbortController();
 			response.once("close", () => ending.abort());
-			const speaking = speak(text, ending.signal);
+			const speaking = speech.speak(text, ending.signal);
 			const timer = setTimeout(() => ending.abort(tooSlow(speechMs)), speechMs);
 			const file = Buffer.concat(await speaking.finally(() => clearTimeout(timer)));
 			// Omits the ETag, which send() would compute from the body.

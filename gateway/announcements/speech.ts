@@ -12,46 +12,45 @@ export const speechLimits = Object.freeze({
 	speechMs: 25_000,
 });
 
-/**
- * Speaks a text. Texts are never logged or passed as program arguments, which other users of the computer can
- * read.
- * @param signal aborts the program or the wait in the queue
- * @returns chunks of a WAV file in the format of devices; rejects with an RequestError 502 or the signal's
- * reason
- * @throws {RequestError} 422, 501, 503 synchronously
- */
-export type Speak = (text: string, signal: AbortSignal) => Promise<readonly Uint8Array[]>;
+/** Texts are never logged or passed as program arguments, which other users of the computer can read. */
+export class Speech {
+	readonly #program: SoundProgram | undefined;
 
-export function createSpeech(core: Pick<Core, "environment" | "limits" | "log" | "yieldToLoop">): Speak {
-	const command = speechCommand.read(core.environment);
-	const { speechProgramMs: limitMs } = { ...speechLimits, ...core.limits };
-	const program =
-		command &&
-		new SoundProgram(core, {
-			command,
-			limitMs,
-			maxWaiting: 10,
-			waiting: "texts are queued for speech synthesis",
-			status: 502,
-			failure: "SPEECH_COMMAND produced no sound.",
-		});
-	return (text, signal) => {
-		requireSpeech(program, text);
-		return program.run(lineOf(text), signal);
-	};
-}
+	constructor(core: Pick<Core, "environment" | "limits" | "log" | "yieldToLoop">) {
+		const command = speechCommand.read(core.environment);
+		const { speechProgramMs: limitMs } = { ...speechLimits, ...core.limits };
+		this.#program =
+			command &&
+			new SoundProgram(core, {
+				command,
+				limitMs,
+				maxWaiting: 10,
+				waiting: "texts are queued for speech synthesis",
+				status: 502,
+				failure: "SPEECH_COMMAND produced no sound.",
+			});
+	}
 
-/**
- * @param voice false, undefined: SPEECH_COMMAND is not set
- * @throws {RequestError} 422, 501 if the text cannot be spoken
- */
-export function requireSpeech<T>(voice: T | false | undefined, text: string): asserts voice is T {
-	if (!voice)
-		throw new RequestError(
-			501,
-			"Speech requires SPEECH_COMMAND. Set it to a text-to-speech program and restart the gateway.",
-		);
-	if (lineOf(text) === "\n") throw new RequestError(422, "The text is blank.");
+	/** Whether SPEECH_COMMAND is set. */
+	get isAvailable(): boolean {
+		return this.#program !== undefined;
+	}
+
+	/** @throws {RequestError} 422, 501 if the text cannot be spoken */
+	require(text: string): SoundProgram {
+		if (!this.#program)
+			throw new RequestError(
+				501,
+				"Speech requires SPEECH_COMMAND. Set it to a text-to-speech program and restart the gateway.",
+			);
+		if (lineOf(text) === "\n") throw new RequestError(422, "The text is blank.");
+		return this.#program;
+	}
+
+	/** Speaks a text. @returns like `SoundProgram.run` @throws {RequestError} 422, 501, 503 synchronously */
+	speak(text: string, signal: AbortSignal): Promise<readonly Uint8Array[]> {
+		return this.require(text).run(lineOf(text), signal);
+	}
 }
 
 /** Joins lines, as programs such as piper speak each line as a separate WAV file. */

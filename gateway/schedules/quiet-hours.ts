@@ -45,8 +45,6 @@ export class QuietHoursStore {
 	readonly #zone: string;
 	/** Records by an id derived from their targets. */
 	readonly store: Store<typeof storedQuietHours>;
-	/** Records by place, as returned by `placeOf`. */
-	#places: ReadonlyMap<string, StoredQuietHours> = new Map();
 	readonly #sent = new WeakMap<StoredQuietHours, Sent>();
 	/**
 	 * Id of the quiet hours that a device has or was sent; null: none. Absent before its first report in this
@@ -67,7 +65,6 @@ export class QuietHoursStore {
 			noun: "set of quiet hours",
 			schema: storedQuietHours,
 			onChange: () => {
-				this.#index();
 				core.events.emit("quietHoursChanged");
 				void this.#compareAll();
 			},
@@ -99,7 +96,6 @@ export class QuietHoursStore {
 	/** @throws {Error} if its records are unavailable */
 	async open(): Promise<void> {
 		await this.store.open();
-		this.#index();
 		// Without its records, it would end the quiet hours of devices.
 		this.#isOpen = true;
 		this.tick();
@@ -121,9 +117,8 @@ export class QuietHoursStore {
 
 	/** Returns the quiet hours that apply to a device: its own, otherwise its room's, otherwise those of all. */
 	of({ deviceId, label: { room } }: Device): StoredQuietHours | undefined {
-		const places = this.#places;
-		const own = places.get(placeOf({ device: deviceId }));
-		return own ?? (room === undefined ? undefined : places.get(placeOf({ room }))) ?? places.get("all");
+		const at = (targets: QuietHoursRequest["targets"]) => this.store.all.get(keyOf(targets));
+		return at({ device: deviceId }) ?? (room === undefined ? undefined : at({ room })) ?? at({ all: true });
 	}
 
 	/**
@@ -186,10 +181,6 @@ export class QuietHoursStore {
 		return id;
 	}
 
-	#index(): void {
-		this.#places = new Map([...this.store.all.values()].map((record) => [placeOf(record.targets), record]));
-	}
-
 	#describe(id: string, record: StoredQuietHours): QuietHours {
 		const now = this.#core.now();
 		const [period] = record.on ? periodsOf(record, this.#zone, now, now + 1) : [];
@@ -249,12 +240,8 @@ export class QuietHoursStore {
 	}
 }
 
-/** @returns the same string for equal targets */
-function placeOf({ all, room, device }: QuietHoursRequest["targets"]): string {
-	if (all) return "all";
-	return room === undefined ? `device ${device}` : `room ${room}`;
-}
-
-function keyOf(targets: QuietHoursRequest["targets"]): string {
-	return idOf(placeOf(targets));
+/** @returns the same id for equal targets */
+function keyOf({ all, room, device }: QuietHoursRequest["targets"]): string {
+	if (all) return idOf("all");
+	return idOf(room === undefined ? `device ${device}` : `room ${room}`);
 }

@@ -33,6 +33,8 @@ import { Store } from "./store.js";
 const missedMs = 5 * 60_000;
 /** Time for which a completed schedule stays listed. */
 const shownMs = 24 * 60 * 60_000;
+/** Time after which a claim without an outcome is taken over, and an execution counts as late. */
+const takeOverMs = 15_000;
 const tickMs = 250;
 /** Clock difference above which the system clock counts as changed. */
 const setMs = 1_000;
@@ -40,8 +42,6 @@ const setMs = 1_000;
 export const scheduleLimits = Object.freeze({
 	/** Delay after a start, during which devices reconnect. */
 	scheduleSettleMs: 10_000,
-	/** Time after which a claim without an outcome is taken over, and an execution counts as late. */
-	scheduleTakeOverMs: 15_000,
 });
 
 type StoredSchedule = Infer<typeof schedule>;
@@ -56,7 +56,6 @@ export type SchedulesCore = Pick<
 
 export class Schedules {
 	readonly #core: SchedulesCore;
-	readonly #limits: typeof scheduleLimits;
 	readonly #zone: string;
 	readonly store: Store<typeof schedule>;
 	/** Monotonic time at which a claim of another gateway or run was first seen, as wall clocks may differ. */
@@ -78,7 +77,6 @@ export class Schedules {
 	/** @param zone IANA name of the gateway's time zone */
 	constructor(core: SchedulesCore, zone: string) {
 		this.#core = core;
-		this.#limits = { ...scheduleLimits, ...core.limits };
 		this.#zone = zone;
 		this.store = new Store({
 			core,
@@ -96,7 +94,8 @@ export class Schedules {
 		await this.store.open();
 		await this.#moveToZone();
 		this.#onLoaded();
-		this.#settledAt = this.#core.monotonic() + this.#limits.scheduleSettleMs;
+		const { scheduleSettleMs } = { ...scheduleLimits, ...this.#core.limits };
+		this.#settledAt = this.#core.monotonic() + scheduleSettleMs;
 		this.#timer = setInterval(() => this.tick(), tickMs).unref();
 	}
 
@@ -296,7 +295,7 @@ export class Schedules {
 		const now = this.#core.monotonic();
 		const since = this.#seen.get(claim) ?? now;
 		this.#seen.set(claim, since);
-		return now - since >= this.#limits.scheduleTakeOverMs;
+		return now - since >= takeOverMs;
 	}
 
 	async #takeOver(id: string, record: StoredSchedule, claim: Claim): Promise<void> {
@@ -323,7 +322,7 @@ export class Schedules {
 		const reason = await this.#begin(record, job);
 		if (this.#isClosed) return;
 		const now = wall();
-		const isLate = monotonic() - dueSince > this.#limits.scheduleTakeOverMs;
+		const isLate = monotonic() - dueSince > takeOverMs;
 		const why = cutText(reason ?? "", maxReasonLength);
 		const failure = reason !== null && ({ outcome: "failed", dueAt, reason: why } as const);
 		const done = { outcome: isLate ? "late" : "done", dueAt, reason: null, job } as const;
