@@ -252,7 +252,7 @@ export class Tokens {
 
 	async #reload(): Promise<void> {
 		const { disk } = this.#options;
-		const { state } = await stateOf(disk, this.path);
+		const state = await stateOf(disk, this.path);
 		if (state === this.#state) return;
 		this.#file = (await readTokenFile(disk, this.path)) ?? this.#file;
 		this.#state = state;

@@ -14,6 +14,7 @@ import { watchProgress } from "../http/server.js";
 import { RequestError } from "../problem.js";
 import { isoTime } from "../sessions/view.js";
 import type { BlobDraft, Blobs } from "../storage/blobs.js";
+import { Cache } from "../storage/cache.js";
 import { Queues } from "../storage/queue.js";
 import type { Records } from "../storage/records.js";
 import { WavCheck, WavError } from "./wav.js";
@@ -54,8 +55,8 @@ export class Sounds {
 	readonly #core: Core;
 	readonly #records: Records<SoundRecord>;
 	readonly #blobs: Blobs;
-	/** Cache by id, least recently used first. */
-	readonly #recent = new Map<string, Promise<Buffer | undefined>>();
+	/** Contents by id, as many devices play the same sound simultaneously. */
+	readonly #recent = new Cache<Buffer | undefined>(inMemory);
 	readonly #sounds = new Map<string, SoundRecord>();
 	/** Additions and deletions, so that the deletion of a sound does not affect the same one added again. */
 	readonly #writes = new Queues(maxWriters);
@@ -137,22 +138,14 @@ export class Sounds {
 		const kept = this.#sounds.get(id);
 		const bytes =
 			kept &&
-			(await this.#cached(id).catch((error: unknown) => {
-				throw error instanceof BusError ? this.#notReached("read from") : error;
-			}));
+			(await this.#recent
+				.get(id, () => this.#blobs.read(id))
+				.catch((error: unknown) => {
+					throw error instanceof BusError ? this.#notReached("read from") : error;
+				}));
 		if (!bytes) return undefined;
 		const lastModified = new Date(kept.createdAt).toUTCString();
 		return { bytes, sha256: id, digestOf: () => undefined, lastModified };
-	}
-
-	/** Caches the latest few sounds, as many devices play the same one simultaneously. */
-	#cached(id: string): Promise<Buffer | undefined> {
-		const reading = this.#recent.get(id) ?? this.#blobs.read(id);
-		this.#recent.delete(id);
-		this.#recent.set(id, reading);
-		reading.catch(() => this.#recent.delete(id));
-		for (const oldest of this.#recent.keys()) if (this.#recent.size > inMemory) this.#recent.delete(oldest);
-		return reading;
 	}
 
 	/**

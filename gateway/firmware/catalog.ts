@@ -54,7 +54,7 @@ export class CatalogFile implements Releases {
 	async read(): Promise<Catalog> {
 		const { disk, onProblem } = this.#options;
 		try {
-			const { state } = await stateOf(disk, this.#path);
+			const state = await stateOf(disk, this.#path);
 			if (state !== this.#state) this.#catalog = parseCatalog(await disk.readFile(this.#path, "utf8"));
 			this.#state = state;
 			this.#problem = undefined;

@@ -10,6 +10,7 @@ import type { Release, ReleaseFile, ReleaseImage } from "../api/firmware.js";
 import { forever, type ServedFile } from "../http/file.js";
 import { errorCode, RejectedError, RequestError } from "../problem.js";
 import { type Disk, ifExists, stateOf } from "../storage/atomic-file.js";
+import { Cache } from "../storage/cache.js";
 import type { Releases } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
@@ -19,6 +20,8 @@ import { describeImage, type Upload, type UploadStore } from "./upload-store.js"
 const alignment = 4096;
 /** Limit of ranges with a digest. Devices request 16 KiB; hashing longer ranges would delay other clients. */
 const maxDigestBytes = 64 * 1024;
+/** Number of files in memory, of at most 7 MB each. */
+const maxImages = 16;
 /** Number of bytes read and validated per turn of the event loop. */
 const readBytes = 1 << 20;
 /** Flags for reading. Without O_NONBLOCK, opening a named pipe would block until it has a writer. */
@@ -121,21 +124,12 @@ export interface FirmwareRepositoryOptions {
 	readonly releaseKeys: ReleaseKeys;
 	/** Time for which a result is reused without checking the disk. Default 0. */
 	readonly recheckMs?: number;
-	/** Size of the cache, which always keeps the last used file. Default 64 MiB. */
-	readonly maxBytes?: number;
-}
-
-interface CachedImage {
-	/** Result of `stateOf` at the time of reading. */
-	readonly state: string;
-	readonly size: number;
-	readonly image: Promise<StoredImage>;
 }
 
 export class FirmwareRepository {
 	readonly #options: FirmwareRepositoryOptions;
-	/** Images by path on disk, least recently used first. */
-	readonly #images = new Map<string, CachedImage>();
+	/** Files by path and state on disk. */
+	readonly #images = new Cache<StoredImage>(maxImages);
 	/** Recently opened files by path and query of the URL; of the upload by query, digest and time. */
 	readonly #recent = new Map<string, Promise<ServedFile>>();
 
@@ -309,23 +303,8 @@ export class FirmwareRepository {
 	/** @throws {NodeJS.ErrnoException} ENOENT if the file is missing */
 	async #load(path: string): Promise<StoredImage> {
 		const { disk } = this.#options;
-		const { size, state } = await stateOf(disk, path);
-		const known = this.#images.get(path);
-		const cached = known?.state === state ? known : { state, size, image: StoredImage.read(disk, path) };
-		this.#images.delete(path);
-		this.#images.set(path, cached);
-		cached.image.catch(() => this.#images.get(path) === cached && this.#images.delete(path));
-		this.#evict();
-		return cached.image;
-	}
-
-	#evict(): void {
-		const { maxBytes = 64 << 20 } = this.#options;
-		let total = 0;
-		for (const [path, { size }] of [...this.#images].reverse()) {
-			if (total > 0 && total + size > maxBytes) this.#images.delete(path);
-			total += size;
-		}
+		const state = await stateOf(disk, path);
+		return this.#images.get(`${path} ${state}`, () => StoredImage.read(disk, path));
 	}
 
 	#findProblem(file: StoredImage, release: Release, image: ReleaseImage): string | undefined {

@@ -76,19 +76,14 @@ export class Selection {
 	async choose(device: DeviceFit, version: string | undefined): Promise<Choice | RejectedUpdate> {
 		const { catalog, uploads } = this.#options;
 		if (version === "custom") return this.#chooseUpload(device);
-		const known = await catalog.read();
-		const latest = known.releases.find((release) => release.version === known.latest);
-		if (version === undefined && !latest?.images.some((image) => fits(image, device))) {
+		const release = findRelease(await catalog.read(), version ?? "latest");
+		const isFound = !("rejection" in release);
+		if (version === undefined && !(isFound && release.images.some((image) => fits(image, device)))) {
 			if (uploads.current) return this.#chooseUpload(device);
 			const detail = `No release for ${describeFit(device)} and no uploaded firmware found. Build a release, or upload firmware.`;
 			return reject("no_firmware", detail);
 		}
-		if (version === undefined || version === "latest") {
-			if (latest) return this.#chooseImage(latest, device);
-			return reject("no_firmware", "The catalog has no latest release. Build a release, or upload firmware.");
-		}
-		const release = findRelease(known, version);
-		return "rejection" in release ? release : this.#chooseImage(release, device);
+		return isFound ? this.#chooseImage(release, device) : release;
 	}
 
 	/**
@@ -113,10 +108,7 @@ export class Selection {
 			};
 		}
 		const known = await this.#options.catalog.read();
-		const release =
-			channel === undefined
-				? findRelease(known, version === "latest" ? (known.latest ?? version) : version)
-				: findLatest(known, channel);
+		const release = channel === undefined ? findRelease(known, version) : findLatest(known, channel);
 		if ("rejection" in release) return release;
 		const images = release.images.map(({ model, chip, sha256, image_id: imageId }) => ({
 			model,
@@ -194,7 +186,10 @@ export class Selection {
 }
 
 function findRelease(known: Catalog, version: string): Release | RejectedUpdate {
-	const requested = parse(version);
+	const isLatest = version === "latest";
+	if (isLatest && known.latest === null)
+		return reject("no_firmware", "The catalog has no latest release. Build a release, or upload firmware.");
+	const requested = parse(isLatest ? known.latest : version);
 	const release = known.releases.find(
 		(candidate) => requested && compareBuild(candidate.version, requested) === 0,
 	);

@@ -110,20 +110,14 @@ export class UploadStore {
 	 */
 	async begin() {
 		const draft = await this.#blobs.begin();
-		let size = 0;
 		return {
-			write: (chunk: Uint8Array): Promise<void> => {
-				size += chunk.length;
-				return draft.write(chunk);
-			},
+			...draft,
 			/** Makes it the current upload. */
-			commit: (description: Omit<Upload, "size" | "upload_time">): Promise<Upload> =>
+			commit: (description: Omit<Upload, "upload_time">): Promise<Upload> =>
 				this.#queue.add(() => {
 					const upload_time = new Date(this.#options.now()).toISOString();
-					return this.#replace(draft, { ...description, size, upload_time });
+					return this.#replace(draft, { ...description, upload_time });
 				}),
-			/** Deletes the temporary file, also after a failed `commit`. */
-			discard: draft.discard,
 		};
 	}
 

@@ -57,7 +57,7 @@ export async function receiveUpload(request: IncomingMessage, options: UploadOpt
 		const { sha256, info } = parser.end();
 		const isImage = !(info instanceof ImageError);
 		if (checkImages && !isImage) throw new RequestError(422, info.message);
-		const file = { filename: cleanFilename(filename), sha256: sha256.toString("hex") };
+		const file = { filename: cleanFilename(filename), size, sha256: sha256.toString("hex") };
 		checkSignature(signature, isImage ? info.sha256 : file.sha256, releaseKeys);
 		const signed = { ...file, ...(signature !== undefined && { signature }) };
 		return await draft.commit({ ...signed, ...(checkImages && isImage && describeImage(info)) });

@@ -11,10 +11,10 @@ export type Disk = typeof fs;
 
 const folderMode = 0o700;
 
-/** @returns size in bytes, and a string that changes with the file @throws {NodeJS.ErrnoException} ENOENT */
-export async function stateOf(disk: Disk, path: string): Promise<{ size: number; state: string }> {
+/** @returns string that changes with the file @throws {NodeJS.ErrnoException} ENOENT */
+export async function stateOf(disk: Disk, path: string): Promise<string> {
 	const { ino, size, mtimeNs, ctimeNs } = await disk.stat(path, { bigint: true });
-	return { size: Number(size), state: [ino, size, mtimeNs, ctimeNs].join() };
+	return [ino, size, mtimeNs, ctimeNs].join();
 }
 
 /** @param stats stats of `path` @throws {Error} if reading could block, as with a named pipe */

@@ -35,8 +35,6 @@ export interface FirmwareServerOptions {
 	readonly releaseKeys?: ReleaseKeys;
 	readonly progressMs?: number;
 	readonly recheckMs?: number;
-	/** Cache size of the repository. */
-	readonly maxCachedBytes?: number;
 	readonly now?: () => number;
 }
 
@@ -92,7 +90,7 @@ export async function runFirmwareServer(
 	const onProblem = (problem: unknown) => void problems.push(problem);
 	const store = uploadsIn(uploadsDir, { disk, now, onProblem });
 	const catalog = new CatalogFile({ directory: releasesDir, disk, onProblem });
-	const { recheckMs = 0, maxCachedBytes, releaseKeys = [] } = options;
+	const { recheckMs = 0, releaseKeys = [] } = options;
 	const repository = new FirmwareRepository({
 		catalog,
 		uploads: store,
@@ -100,7 +98,6 @@ export async function runFirmwareServer(
 		checkImages,
 		releaseKeys,
 		recheckMs,
-		...(maxCachedBytes !== undefined && { maxBytes: maxCachedBytes }),
 	});
 	const selection = new Selection({ catalog, uploads: store, repository, onProblem });
 	await store.open();

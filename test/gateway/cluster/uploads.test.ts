@@ -32,7 +32,7 @@ async function start(t: TestContext, bus: Bus, dataDir: string) {
 		upload: async (text: string) => {
 			const draft = await store.begin();
 			await draft.write(Buffer.from(text));
-			return draft.commit({ filename: text, sha256: sha256Of(text) });
+			return draft.commit({ filename: text, size: text.length, sha256: sha256Of(text) });
 		},
 		content: async () => {
 			const path = store.current && (await store.path(store.current));

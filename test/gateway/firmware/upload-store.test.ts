@@ -63,7 +63,12 @@ test("has the complete previous or new firmware, and nothing else, after a kill 
 			try {
 				await draft.write(next.subarray(0, 40_000));
 				await draft.write(next.subarray(40_000));
-				await draft.commit({ filename: "next.bin", version: "1.5.0", sha256: sha256Of(next) });
+				await draft.commit({
+					filename: "next.bin",
+					size: next.length,
+					version: "1.5.0",
+					sha256: sha256Of(next),
+				});
 			} catch (error) {
 				// Closes the file, which the disk no longer removes.
 				await draft.discard().catch(() => {});
@@ -93,7 +98,7 @@ test("syncs each file before its rename, and the folder after, against power los
 	await store.open();
 	const draft = await store.begin();
 	await draft.write(previous);
-	await draft.commit({ filename: "x.bin", sha256: sha256Of(previous) });
+	await draft.commit({ filename: "x.bin", size: previous.length, sha256: sha256Of(previous) });
 	const file = ["create", "write", "write", "sync", "rename", "sync"];
 	assert.deepEqual(steps, [...file, ...file]);
 });
@@ -150,7 +155,10 @@ describe("damaged folder", () => {
 		const draft = await store.begin();
 		await draft.write(next);
 		isExhausted = true;
-		await assert.rejects(draft.commit({ filename: "next.bin", sha256: sha256Of(next) }), /EMFILE/);
+		await assert.rejects(
+			draft.commit({ filename: "next.bin", size: next.length, sha256: sha256Of(next) }),
+			/EMFILE/,
+		);
 		assert.equal(store.current?.sha256, sha256Of(previous));
 		assert.equal(await inNextRun(folder), sha256Of(previous));
 	});
@@ -173,5 +181,5 @@ async function openStore(directory: string, problems: string[]): Promise<UploadS
 async function keep(directory: string, image: Uint8Array, filename: string): Promise<void> {
 	const draft = await (await openStore(directory, [])).begin();
 	await draft.write(image);
-	await draft.commit({ filename, version: "1.4.0", sha256: sha256Of(image) });
+	await draft.commit({ filename, size: image.length, version: "1.4.0", sha256: sha256Of(image) });
 }
