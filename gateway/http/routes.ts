@@ -1,7 +1,7 @@
 /** Serves the routes of gateway/api: authorization, validation, responses, and 405 for other methods. */
 
 import { type Request, type Response, Router } from "express";
-import { describeProblem, findProblem, isRecord, type Schema } from "../../device/protocol/schema.js";
+import { describeProblem, findProblem, isRecord, keysOf, type Schema } from "../../device/protocol/schema.js";
 import type { Access } from "../access/access.js";
 import { pick } from "../api/json.js";
 import type { Person } from "../api/person.js";
@@ -78,18 +78,20 @@ export function serve(
 
 export type Authorize = Pick<Access, "authorize" | "reportChange">;
 
+const verbs = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "delete" } as const;
+
 /** Creates an Express router, which responds to other methods of the paths with 405. */
 export function createRouter(routes: readonly Route[], access: Authorize): Router {
 	const router = Router({ caseSensitive: true, strict: true });
 	for (const path of new Set(routes.map(({ name }) => name.slice(name.indexOf("/"))))) {
-		const here = routes.filter(({ name }) => name.endsWith(` ${path}`));
-		const allowed = here.map(({ name }) => name.slice(0, -path.length - 1).replace("GET", "GET, HEAD"));
-		const rejectOthers = rejectMethod(allowed.join(", "));
-		router.all(path, (request, response) => {
-			const method = request.method === "HEAD" ? "GET" : request.method;
-			const route = here.find(({ name }) => name === `${method} ${path}`);
-			return route ? respond(route, access, request, response) : rejectOthers(request, response);
+		const registered = router.route(path);
+		const methods = keysOf(verbs).flatMap((method) => {
+			const route = routes.find(({ name }) => name === `${method} ${path}`);
+			if (!route) return [];
+			registered[verbs[method]]((request, response) => respond(route, access, request, response));
+			return method === "GET" ? "GET, HEAD" : method;
 		});
+		registered.all(rejectMethod(methods.join(", ")));
 	}
 	return router;
 }
