@@ -26,12 +26,10 @@ type Payloads = { readonly [N in CommandName]: CommandOf<N> } & {
 };
 type ValueOf<P> = P extends { readonly value: infer V } ? V : never;
 
-/** Slider of the page, which shows `scale` times the value. */
+/** Slider of the page, which shows `scale` times the value, from 0 to 100. */
 interface SliderWording {
 	readonly label: string;
 	readonly scale: number;
-	/** Default: 0 to 100. */
-	readonly range?: readonly [min: number, max: number];
 }
 
 interface Wording<P> {

@@ -22,8 +22,6 @@ export type Shape = Presence & { readonly description?: string; readonly example
 		| { readonly type: "array"; readonly item: Shape }
 		/** Object without other fields. */
 		| { readonly type: "closed"; readonly fields: Readonly<Record<string, Shape>> }
-		/** Object with a count for each name. */
-		| { readonly type: "counts"; readonly names: readonly string[] }
 		/** One of the named schemas of the document. */
 		| { readonly type: "reference"; readonly to: Readonly<Record<string, Shape>> }
 		/** Object with any fields. */
@@ -53,9 +51,6 @@ interface Inferred<S> {
 	readonly array: S extends { readonly item: infer I } ? readonly InferShape<I>[] : never;
 	readonly closed: S extends { readonly fields: infer F }
 		? { readonly [K in keyof FieldsOf<F>]: FieldsOf<F>[K] }
-		: never;
-	readonly counts: S extends { readonly names: readonly (infer N extends string)[] }
-		? Readonly<Record<N, number>>
 		: never;
 	readonly reference: S extends { readonly to: infer T } ? InferShape<T[keyof T]> : never;
 	readonly typed: S extends TypedShape<infer V> ? V : never;
@@ -90,8 +85,12 @@ export function closed<const F extends Readonly<Record<string, Shape>>>(fields: 
 	return { type: "closed", fields } as const;
 }
 
-export function counts<const N extends readonly string[]>(names: N) {
-	return { type: "counts", names } as const;
+/** Object with a count for each name. */
+export function counts<N extends string>(
+	names: readonly N[],
+): { readonly type: "closed"; readonly fields: Readonly<Record<N, typeof count>> };
+export function counts(names: readonly string[]) {
+	return closed(Object.fromEntries(names.map((name) => [name, count])));
 }
 
 export function reference<const T extends Readonly<Record<string, Shape>>>(to: T) {

@@ -97,13 +97,6 @@ function typeOf(schema: Shape, references: References): JsonObject {
 			return orNull(jsonSchemaOf(schema.of, references));
 		case "array":
 			return { type: "array", items: jsonSchemaOf(schema.item, references) };
-		case "counts":
-			return {
-				type: "object",
-				required: schema.names,
-				properties: Object.fromEntries(schema.names.map((name) => [name, { type: "integer", minimum: 0 }])),
-				additionalProperties: false,
-			};
 		case "reference": {
 			for (const [name, shape] of Object.entries(schema.to)) references.set(name, shape);
 			const [first = {}, ...others] = Object.keys(schema.to).map(schemaRef);
