@@ -19,6 +19,7 @@ export interface BucketRecordsOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
+/** Engine without `problemOf`: readiness does not depend on the bus, as devices stay connected without it. */
 export class BucketRecords implements RecordEngine {
 	readonly #options: BucketRecordsOptions;
 	#bucket: Bucket | undefined;
@@ -88,12 +89,7 @@ export class BucketRecords implements RecordEngine {
 		return `The record ${key} in the bucket ${this.#options.bucket}`;
 	}
 
-	/** Readiness does not depend on the bus, as devices stay connected without it. */
-	problemOf(): undefined {
-		return undefined;
-	}
-
-	async close(): Promise<void> {
+	close(): void {
 		this.#isClosed = true;
 		this.#stopWatching();
 	}

@@ -294,6 +294,7 @@ export class Cluster {
 		const wasSuspended = at - this.#tickedAt > 2 * limits.gatewayBeatMs;
 		this.#tickedAt = at;
 		if (!wasSuspended) this.#members.check();
+		this.directory.writeFailed();
 		this.#sendHeartbeat();
 		void this.#compareReleases();
 	}

@@ -45,7 +45,6 @@ interface LocalSession {
 
 const bucketName = "gw-directory";
 const maxWriters = 16;
-const retryMs = 1_000;
 /** Limit of uplinks waiting for an entry. */
 const maxHeld = 10_000;
 
@@ -59,7 +58,6 @@ export class Directory {
 	/** Queues with one writer per key, which preserves order. */
 	readonly #writers = new Queues(maxWriters);
 	readonly #failed = new Set<string>();
-	#retry: NodeJS.Timeout | undefined;
 	readonly #held: { readonly revision: number; readonly run: () => void }[] = [];
 	#stopWatching: Unsubscribe = () => {};
 	#isClosed = false;
@@ -86,7 +84,6 @@ export class Directory {
 
 	close(): void {
 		this.#isClosed = true;
-		clearTimeout(this.#retry);
 		this.#stopWatching();
 	}
 
@@ -177,7 +174,7 @@ export class Directory {
 		void this.#writers.add(key, () => (this.#isClosed ? undefined : work().catch(this.#options.onError)));
 	}
 
-	/** Runs a write, and schedules a retry if it fails. */
+	/** Runs a write, which `writeFailed` repeats if it fails. */
 	async #attempt(deviceId: string, write: (bucket: Bucket) => Promise<void>): Promise<void> {
 		try {
 			if (!this.#bucket) throw new BusError("disconnected", "The directory is not open.");
@@ -186,7 +183,6 @@ export class Directory {
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			this.#failed.add(deviceId);
-			this.#retry ??= setTimeout(() => this.writeFailed(), retryMs).unref();
 		}
 	}
 
@@ -207,10 +203,8 @@ export class Directory {
 		}
 	}
 
-	/** Repeats failed writes. */
+	/** Repeats failed writes. Must be called periodically. */
 	writeFailed(): void {
-		clearTimeout(this.#retry);
-		this.#retry = undefined;
 		const failed = [...this.#failed];
 		this.#failed.clear();
 		for (const deviceId of failed) {

@@ -30,7 +30,6 @@ import { type EndReason, endReasons } from "../sessions/view.js";
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const gatewayId = string(64);
-const board = { model: optional(oneOf(...models)), chip: optional(oneOf(...chips)) };
 
 /** Devices of other gateways that the monitors of a gateway are interested in. */
 const interest = object({
@@ -58,7 +57,8 @@ export type Heartbeat = Infer<typeof heartbeat>;
 
 const device = object({
 	deviceId,
-	...board,
+	model: optional(oneOf(...models)),
+	chip: optional(oneOf(...chips)),
 	firmwareVersion: optional(string(32)),
 	securityVersion: optional(count),
 	imageId: optional(imageId),
@@ -96,7 +96,7 @@ export const entry = object({
 	end: optional(oneOf(...endReasons)),
 	connectedAt: time,
 	lastSeenAt: time,
-	handshake: object({ ...board, features: list(string(64), 64), remoteAddress: string(64) }),
+	handshake: object({ features: list(string(64), 64), remoteAddress: string(64) }),
 	device,
 });
 export type DirectoryEntry = Infer<typeof entry>;

@@ -6,7 +6,7 @@ import type { Bucket } from "../bus.js";
 import { type Disk, ifExists } from "../storage/atomic-file.js";
 import type { Files } from "../storage/blobs.js";
 import { FileLog } from "../storage/file-log.js";
-import { FileEngine } from "../storage/file-records.js";
+import { fileEngine } from "../storage/file-records.js";
 import { type Entry, entriesOf, type Log } from "../storage/log.js";
 
 export interface MigrationOptions {
@@ -34,7 +34,7 @@ export async function migrateRecords(
 	const directory = join(dataDir, name);
 	if (!(await isFolder(disk, directory))) return;
 	const texts: (readonly [string, string])[] = [];
-	const engine = new FileEngine({ directory, disk, what: name, ...(isKey && { isKey }), onProblem });
+	const engine = fileEngine({ directory, disk, what: name, ...(isKey && { isKey }), onProblem });
 	await engine.each((key, text) => text !== undefined && texts.push([key, text]));
 	// Keep a folder that is only a cache of blobs.
 	if (texts.length === 0) return;

@@ -1,7 +1,7 @@
 /** Sessions of other gateways from the directory. Those of a gateway that is down count as disconnected. */
 
 import { isDeepStrictEqual } from "node:util";
-import { type Handshake, Session } from "../sessions/device.js";
+import { Session } from "../sessions/device.js";
 import { featuresOf } from "../sessions/device-store.js";
 import type { Member } from "./members.js";
 import type { DirectoryEntry } from "./messages.js";
@@ -33,7 +33,7 @@ export class Mirrors {
 		const gateway = members.find(entry.gateway)?.id ?? entry.gateway;
 		const link = known?.link instanceof MirrorLink ? known.link : new MirrorLink(gateway, members);
 		link.isConnected = entry.connected;
-		const session = known ?? new Session(handshakeOf(entry), link, entry.connectedAt, sessionId);
+		const session = known ?? newSession(entry, link);
 		const wasConnected = known?.connected ?? false;
 		const isConnected = entry.connected && link.isOpen();
 		const { metadata, model, firmwareVersion } = known?.device ?? {};
@@ -111,15 +111,13 @@ export class Mirrors {
 	}
 }
 
-/** Rebuilds the handshake fields other gateways need. No spread, as V8 would create a hidden class per object. */
-function handshakeOf({ handshake, device }: DirectoryEntry): Handshake {
-	return {
-		deviceId: device.deviceId,
-		isBound: false,
-		model: handshake.model,
-		chip: handshake.chip,
-		features: featuresOf(handshake.features),
-		remoteAddress: handshake.remoteAddress,
-		baseUrl: "",
-	};
+function newSession(
+	{ sessionId, connectedAt, handshake, device }: DirectoryEntry,
+	link: MirrorLink,
+): Session {
+	const { deviceId, model, chip } = device;
+	const { remoteAddress } = handshake;
+	const features = featuresOf(handshake.features);
+	const known = { deviceId, isBound: false, model, chip, features, remoteAddress, baseUrl: "" };
+	return new Session(known, link, connectedAt, sessionId);
 }

@@ -26,11 +26,14 @@ export interface RecordEngine {
 	write(key: string, text: string | undefined): Promise<void>;
 	/** Returns the location of a record for messages, such as a path. */
 	locate(key: string): string;
-	/** @param why code or message of a failed write @returns problem of the storage; undefined if it concerns only that record */
-	problemOf(why: string): string | undefined;
+	/**
+	 * Returns the problem of the storage, on which readiness depends; undefined if it concerns only one record.
+	 * @param why code or message of a failed write
+	 */
+	problemOf?(why: string): string | undefined;
 	/** Called with a record written by another process; undefined: removed. */
 	onChange?: ((key: string, text: string | undefined) => void) | undefined;
-	close(): Promise<void>;
+	close?(): void;
 }
 
 /** Thrown if another process has written a record first. The change is dropped. */
@@ -106,7 +109,7 @@ export class Records<T> {
 	/** Reason why records cannot be written; undefined if they can. */
 	get readinessProblem(): string | undefined {
 		for (const { why } of this.#failed.values()) {
-			const problem = this.#options.engine.problemOf(why);
+			const problem = this.#options.engine.problemOf?.(why);
 			if (problem !== undefined) return problem;
 		}
 		return undefined;
@@ -169,7 +172,7 @@ export class Records<T> {
 		await this.settle();
 		for (const [deviceId, { record }] of this.#failed) void this.save(deviceId, record);
 		await this.settle();
-		await this.#options.engine.close();
+		this.#options.engine.close?.();
 	}
 
 	/** Applies a change by another process, which supersedes pending ones, for example after a device has moved to another gateway. */

@@ -11,8 +11,6 @@ export function emptyEngine(): RecordEngine {
 		read: async () => undefined,
 		write: async () => {},
 		locate: (key) => key,
-		problemOf: () => undefined,
-		close: async () => {},
 	};
 }
 
