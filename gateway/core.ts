@@ -7,7 +7,7 @@ import { Tokens } from "./access/tokens.js";
 import { type Base, type BaseOptions, createBase } from "./base.js";
 import { Events, type Listeners } from "./events.js";
 import type { Core, CreateExtension, Extension } from "./extension.js";
-import { type CreateFirmwareService, createFirmwareService } from "./firmware/service.js";
+import { createFirmwareService } from "./firmware/service.js";
 import { DeviceStore } from "./sessions/device-store.js";
 import { Sessions } from "./sessions/sessions.js";
 import { monitorCommands, monitorMessages } from "./sockets/monitor-commands.js";
@@ -19,7 +19,6 @@ export interface GatewayOptions extends BaseOptions {
 	readonly events?: Events;
 	/** Default: 10,000. */
 	readonly maxDevices?: number;
-	readonly createFirmware?: CreateFirmwareService;
 	/** Default: none. */
 	readonly extensions?: readonly CreateExtension[];
 }
@@ -41,12 +40,7 @@ export function createCore(options: GatewayOptions, port: () => number) {
 	const access = new Access({ ...base, tokens, onAdmitted, onChange });
 	const sessions = new Sessions({ ...base, events, maxDevices: options.maxDevices ?? 10_000 });
 	const deviceStore = new DeviceStore({ ...base, sessions });
-	const firmware = (options.createFirmware ?? createFirmwareService)({
-		...base,
-		access,
-		sessions,
-		deviceStore,
-	});
+	const firmware = createFirmwareService({ ...base, access, sessions, deviceStore });
 	const execute = monitorCommands(sessions, firmware.updates, log, extensions, onChange);
 	const monitors = new MonitorSockets({ ...base, events, sessions, execute, hooks: extensions });
 	const core: Core = {

@@ -31,13 +31,7 @@ export interface CatalogFileOptions {
 	readonly onProblem: (sentence: string) => void;
 }
 
-export interface Releases {
-	read(): Promise<Catalog>;
-	/** @returns path on disk; undefined if the file does not exist */
-	locate(file: ReleaseFile): Promise<string | undefined>;
-}
-
-export class CatalogFile implements Releases {
+export class CatalogFile {
 	readonly #options: CatalogFileOptions;
 	readonly #path: string;
 	#catalog = noReleases;

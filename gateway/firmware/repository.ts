@@ -11,7 +11,7 @@ import { forever, type ServedFile } from "../http/file.js";
 import { errorCode, RejectedError, RequestError } from "../problem.js";
 import { type Disk, ifExists, stateOf } from "../storage/atomic-file.js";
 import { Cache } from "../storage/cache.js";
-import type { Releases } from "./catalog.js";
+import type { CatalogFile } from "./catalog.js";
 import { describeFit, ImageError, type ImageInfo, ImageParser } from "./image.js";
 import { findSignatureProblem, type ReleaseKeys } from "./release-keys.js";
 import { describeImage, type Upload, type UploadStore } from "./upload-store.js";
@@ -115,7 +115,7 @@ export function releaseAddress({ version }: Release, { model, chip }: ReleaseIma
 }
 
 export interface FirmwareRepositoryOptions {
-	readonly catalog: Releases;
+	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
 	readonly disk: Disk;
 	/** Whether images are validated. Digests and signatures are verified in any case. */

@@ -1,20 +1,19 @@
 /** Routes for uploads, catalog and update history. */
 
 import type { Request } from "express";
-import { networkOf, remoteAddressOf } from "../access/origin.js";
 import type { AddressLimit } from "../access/rates.js";
 import { firmwareRoutes, type PastUpdate, type UploadStatus } from "../api/firmware.js";
 import { recordChange } from "../http/request-body.js";
 import { type Route, serve } from "../http/routes.js";
 import { RequestError } from "../problem.js";
-import type { Releases } from "./catalog.js";
+import type { CatalogFile } from "./catalog.js";
 import type { FirmwareRepository } from "./repository.js";
 import { receiveUpload, type UploadOptions } from "./upload.js";
 import type { Upload } from "./upload-store.js";
 
 export interface FirmwareRoutesOptions {
 	readonly upload: UploadOptions;
-	readonly catalog: Releases;
+	readonly catalog: CatalogFile;
 	readonly repository: Pick<FirmwareRepository, "describeUpload">;
 	/** Returns the latest updates, newest first. */
 	readonly latestUpdates: (count: number) => readonly PastUpdate[];
@@ -23,8 +22,7 @@ export interface FirmwareRoutesOptions {
 }
 
 /** Limit of concurrent uploads, each of which may use as much disk space as MAX_UPLOAD. */
-const maxUploads = 8;
-const maxUploadsPerAddress = 4;
+const maxUploads = 4;
 const historyLength = 200;
 
 export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly Route[] {
@@ -54,23 +52,19 @@ export function createFirmwareRoutes(options: FirmwareRoutesOptions): readonly R
 
 /** @returns function that receives an upload and throws a RequestError with 429 if too many are running */
 function uploadReceiver({ upload, uploadsByAddress, onUploaded }: FirmwareRoutesOptions) {
-	/** Client network of each running upload. */
-	const running: string[] = [];
+	let running = 0;
 	return async (request: Request): Promise<Upload> => {
 		const rejection = uploadsByAddress.count(request);
 		if (rejection) throw new RequestError(rejection.status, rejection.detail, rejection.headers);
-		const address = networkOf(remoteAddressOf(request));
-		const ofAddress = running.filter((client) => client === address).length;
-		const detail = `Too many concurrent uploads: ${ofAddress} from this address, ${running.length} in total. Try again later.`;
-		if (ofAddress >= maxUploadsPerAddress || running.length >= maxUploads)
-			throw new RequestError(429, detail, { "Retry-After": "5" });
-		running.push(address);
+		const detail = `${maxUploads} uploads are running, the maximum. Try again later.`;
+		if (running >= maxUploads) throw new RequestError(429, detail, { "Retry-After": "5" });
+		running += 1;
 		try {
 			const stored = await receiveUpload(request, upload);
 			onUploaded(stored);
 			return stored;
 		} finally {
-			running.splice(running.indexOf(address), 1);
+			running -= 1;
 		}
 	};
 }

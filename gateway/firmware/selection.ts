@@ -5,7 +5,7 @@ import { chips } from "../../device/protocol/messages.js";
 import { channelOf, latestOf } from "../api/channels.js";
 import type { Catalog, Release, ReleaseImage } from "../api/firmware.js";
 import { errorCode, RejectedError, RequestError } from "../problem.js";
-import type { Releases } from "./catalog.js";
+import type { CatalogFile } from "./catalog.js";
 import { describeFit, type Fit, fits, ImageError } from "./image.js";
 import type { RejectedUpdate, UpdateRejection } from "./rejections.js";
 import { type FirmwareRepository, releaseAddress, type StoredImage, uploadPath } from "./repository.js";
@@ -45,7 +45,7 @@ export interface Pinned {
 }
 
 export interface SelectionOptions {
-	readonly catalog: Releases;
+	readonly catalog: CatalogFile;
 	readonly uploads: UploadStore;
 	readonly repository: FirmwareRepository;
 	/** Called once for each patch whose current file cannot be used. */

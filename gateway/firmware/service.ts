@@ -4,10 +4,9 @@ import type { Access } from "../access/access.js";
 import { trimmed } from "../access/origin.js";
 import { AddressLimit } from "../access/rates.js";
 import type { Base } from "../base.js";
-import type { Route } from "../http/routes.js";
 import type { DeviceStore } from "../sessions/device-store.js";
 import type { Sessions } from "../sessions/sessions.js";
-import { type Binaries, createBinaries } from "./binaries.js";
+import { createBinaries } from "./binaries.js";
 import { CatalogFile } from "./catalog.js";
 import { FirmwareRepository } from "./repository.js";
 import { createFirmwareRoutes } from "./routes.js";
@@ -22,26 +21,12 @@ export interface FirmwareServiceOptions extends Base {
 	readonly deviceStore: Pick<DeviceStore, "save">;
 }
 
-export interface FirmwareService {
-	/** Handles `/ota/firmware.bin` and `/releases/*`. */
-	readonly binaries: Binaries;
-	/** Routes of the other paths below `/ota`. */
-	readonly routes: readonly Route[];
-	readonly updates: Pick<Updates, "listeners" | "trigger" | "onConnected" | "historyOf" | "forget">;
-	readonly catalog: Pick<CatalogFile, "read">;
-	readonly uploads: Pick<UploadStore, "current">;
-	readonly selection: Pick<Selection, "pin">;
-	/** Must be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
-	open(): Promise<void>;
-	close(): Promise<void>;
-}
+export type FirmwareService = ReturnType<typeof createFirmwareService>;
 
 /** Time after which a rebuilt release is served. */
 const recheckMs = 1000;
 
-export type CreateFirmwareService = (options: FirmwareServiceOptions) => FirmwareService;
-
-export const createFirmwareService: CreateFirmwareService = (options) => {
+export function createFirmwareService(options: FirmwareServiceOptions) {
 	const { settings, access, log, metrics, now, monotonic, sendError, disk, sessions } = options;
 	const { releasesDir, imageCheck: checkImages, maxUploadBytes: maxBytes, releaseKeys } = settings;
 	const onProblem = (sentence: string) => log.warn({ problem: sentence }, "firmware");
@@ -76,12 +61,15 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 		onUploaded: (upload) => log.info({ upload }, "firmware uploaded"),
 	});
 	return {
+		/** Handles `/ota/firmware.bin` and `/releases/*`. */
 		binaries: createBinaries(repository, access, sendError),
+		/** Routes of the other paths below `/ota`. */
 		routes,
 		updates,
 		catalog,
 		uploads,
 		selection,
+		/** Must be called before the gateway listens. @throws {NodeJS.ErrnoException} if its folder cannot be used */
 		open: async () => {
 			await uploads.open();
 			await updates.open();
@@ -94,4 +82,4 @@ export const createFirmwareService: CreateFirmwareService = (options) => {
 			await uploads.settle();
 		},
 	};
-};
+}

@@ -231,9 +231,7 @@ export class Updates {
 				return undefined;
 			}
 			// Not started: restore the previous jobs on disk.
-			if (this.#entries.has(deviceId)) void records.save(deviceId, this.historyOf(deviceId));
-			// A failed removal is not retried: the pending update would be loaded at the next start.
-			else if (!(await records.remove(deviceId))) void records.save(deviceId, this.historyOf(deviceId));
+			void records.save(deviceId, this.historyOf(deviceId));
 			return isSaved ? targetOffline : storageFailed;
 		}
 	}

@@ -5,6 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { extensions } from "../../gateway/extensions.js";
 import { Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { deviceAddresses } from "../../gateway/http/server.js";
 import { StartError } from "../../gateway/problem.js";
@@ -13,14 +14,7 @@ import { createLog } from "../../gateway/telemetry/log.js";
 import { systemError } from "../support/disk.js";
 import { deferred, nextEvent, waitUntil } from "../support/eventually.js";
 import { freePort } from "../support/ports.js";
-import {
-	bearer,
-	Client,
-	deviceToken,
-	runGateway,
-	temporaryDirectory,
-	withoutFirmware,
-} from "../support/running.js";
+import { bearer, Client, deviceToken, runGateway, temporaryDirectory } from "../support/running.js";
 
 /** Gateway that listens while loading its records, with early clients over HTTP and WebSocket. */
 async function starting(t: TestContext) {
@@ -32,7 +26,7 @@ async function starting(t: TestContext) {
 		port,
 		// Disables connection timeouts.
 		limits: { requestHeadersMs: 300_000 },
-		createFirmware: () => ({ ...withoutFirmware(), open: () => reading.promise }),
+		extensions: [...extensions, () => ({ open: () => reading.promise })],
 	});
 	listening.catch(() => {});
 	await waitUntil(() => isOpen(port));

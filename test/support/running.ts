@@ -9,7 +9,6 @@ import type { TestContext } from "node:test";
 import { type ClientOptions, WebSocket } from "ws";
 import type { Model } from "../../device/protocol/schema.js";
 import { extensions } from "../../gateway/extensions.js";
-import type { FirmwareService } from "../../gateway/firmware/service.js";
 import { Gateway, type GatewayOptions } from "../../gateway/gateway.js";
 import { createLog } from "../../gateway/telemetry/log.js";
 import { onEnd, temporaryDirectory } from "./cleanup.js";
@@ -319,26 +318,4 @@ export function reportWithVolume(volume: number, deviceId = "dev-1-a1b2c3") {
 		"deviceId",
 		deviceId,
 	);
-}
-
-const noReleases = { schema: 1, latest: null, releases: [] } as const;
-
-/** Firmware service without firmware. */
-export function withoutFirmware(): FirmwareService {
-	return {
-		binaries: () => false,
-		routes: [],
-		updates: {
-			trigger: async () => ({ code: "no_firmware", message: "there is none" }),
-			onConnected: () => {},
-			listeners: {},
-			historyOf: () => [],
-			forget: async () => true,
-		},
-		catalog: { read: async () => noReleases },
-		uploads: { current: undefined },
-		selection: { pin: async () => ({ rejection: { code: "no_firmware", message: "there is none" } }) },
-		open: async () => {},
-		close: async () => {},
-	};
 }

@@ -29,7 +29,6 @@ import {
 	runGateway,
 	runWatched,
 	upgradeRequest,
-	withoutFirmware,
 } from "../../support/running.js";
 
 const folder = mkdtempSync(join(tmpdir(), "connections-"));
@@ -224,8 +223,11 @@ describe("pipelined requests", () => {
 			response.end();
 			return true;
 		};
-		const createFirmware = () => ({ ...withoutFirmware(), binaries });
-		const gateway = await runGateway(t, { createFirmware });
+		const stub: CreateExtension = ({ firmware }) => {
+			t.mock.method(firmware, "binaries", binaries);
+			return {};
+		};
+		const gateway = await runGateway(t, { extensions: [...extensions, stub] });
 		const loggingIn = dial(t, gateway.url);
 		const { pathname, search } = new URL(gateway.loginUrl);
 		loggingIn.write(head("POST", pathname + search, 0).replace("Host: x", "Host: x\r\nConnection: close"));

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { CreateExtension } from "../../../gateway/extension.js";
 import { socketLimits } from "../../../gateway/limits.js";
 import { sampleReport } from "../../../scripts/api/sample-report.js";
 import { waitUntil } from "../../support/eventually.js";
 import { recordLog } from "../../support/recorded-log.js";
-import {
-	reportWithVolume,
-	runGateway,
-	runWatched,
-	runWithDevice,
-	withoutFirmware,
-} from "../../support/running.js";
+import { reportWithVolume, runGateway, runWatched, runWithDevice } from "../../support/running.js";
 
 const id = "dev-1-a1b2c3";
 const control = (payload: unknown, targetId = id) => ({ type: "control_device", targetId, payload });
@@ -118,16 +113,16 @@ test("a closing socket of a device is no longer read, that of a monitor no longe
 
 test("trigger_ota forwards device and version to the firmware service, and returns its rejection or failure", async (t) => {
 	const asked: unknown[] = [];
-	const createFirmware = () => {
-		const { updates, ...service } = withoutFirmware();
+	const stub: CreateExtension = ({ firmware: { updates } }) => {
 		const trigger: typeof updates.trigger = async ({ deviceId, model }, version) => {
 			if (version === "broken") throw new Error("disk");
 			asked.push([deviceId, model, version]);
 			return version ? { code: "unknown_version", message: "no such release" } : undefined;
 		};
-		return { ...service, updates: { ...updates, trigger } };
+		t.mock.method(updates, "trigger", trigger);
+		return {};
 	};
-	const { gateway, monitor, session } = await runWithDevice(t, { createFirmware });
+	const { gateway, monitor, session } = await runWithDevice(t, { extensions: [stub] });
 	const ota = { type: "trigger_ota", targetId: session.sessionId };
 	assert.equal((await monitor.request(ota)).type, "ack");
 	const rejected = await monitor.request({ ...ota, version: "9.9.9" });
