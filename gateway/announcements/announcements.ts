@@ -28,13 +28,6 @@ const maxWaiting = 8;
 
 const isUrgent = ({ isUrgent }: Announcement) => isUrgent;
 
-/** Available sound. */
-interface Source {
-	readonly url: string;
-	/** Undefined: unknown. */
-	readonly lengthMs: number | undefined;
-}
-
 /** Text being spoken or file being decoded. */
 interface Preparation {
 	readonly ending: AbortController;
@@ -120,7 +113,7 @@ export class Announcements {
 		} else if (kept) {
 			sounds.hold(kept.id);
 			this.#playKept(announcement, kept);
-		} else if (url !== undefined) this.#playOnAll(announcement, { url, lengthMs: undefined });
+		} else if (url !== undefined) this.#playOnAll(announcement, url);
 		if (!made) onSent?.(null);
 		return id;
 	}
@@ -164,7 +157,7 @@ export class Announcements {
 			const sound = content && (await sounds.add("", content, true));
 			if (!signal.aborted)
 				if (sound) this.#playKept(announcement, sound);
-				else this.#playOnAll(announcement, { url, lengthMs: undefined });
+				else this.#playOnAll(announcement, url);
 			else if (sound) await sounds.release(sound.id);
 			return signal.aborted ? "Stopped while the sound was prepared." : null;
 		} catch (error) {
@@ -183,10 +176,11 @@ export class Announcements {
 	/** @param sound already held for the announcement */
 	#playKept(announcement: Announcement, { id, seconds }: Sound): void {
 		this.#held.set(announcement.id, id);
-		this.#playOnAll(announcement, { url: `/sounds/${id}.wav`, lengthMs: seconds * 1000 });
+		this.#playOnAll(announcement, `/sounds/${id}.wav`, seconds * 1000);
 	}
 
-	#playOnAll(announcement: Announcement, { url, lengthMs }: Source): void {
+	/** @param lengthMs undefined: unknown */
+	#playOnAll(announcement: Announcement, url: string, lengthMs?: number): void {
 		announcement.request(url, lengthMs, this.jobs.moment);
 		for (const deviceId of announcement.parts.running) this.#queue(announcement, deviceId);
 	}

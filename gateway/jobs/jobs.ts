@@ -131,7 +131,7 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 		for (const other of this.#jobs.values())
 			if (other.parts.endedAt !== null && this.#jobs.size > maxKept) this.forget(other);
 		this.#timer ??= setInterval(() => this.#tick(), tickMs).unref();
-		this.#follow([job]);
+		this.follow();
 		core.log.info({ id: job.id }, noun);
 	}
 
@@ -141,10 +141,14 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 		this.#jobs.delete(job.id);
 	}
 
-	/** To be called when a job follows other devices than before; those that no job follows any more are not followed. */
+	/** Subscribes to the uplinks of the devices that the jobs follow. To be called when these change. */
 	follow(): void {
+		const { monitors } = this.options.core;
 		this.#followed.clear();
-		this.#follow([...this.#jobs.values()].filter((job) => this.#isFollowed(job)));
+		for (const job of this.#jobs.values())
+			if (this.#isFollowed(job)) for (const id of job.followed) this.#followed.add(id);
+		this.#unfollow ??= monitors.subscribe(this.#followed);
+		monitors.onSubscriptionChanged();
 	}
 
 	/** Executes a message for a device as if a monitor had sent it. @returns rejection; undefined if it was executed */
@@ -185,13 +189,6 @@ export class Jobs<D extends JobDescription, J extends Job<D>> {
 
 	#onEvent(deviceId: string | undefined, event: DeviceEvent): void {
 		if (deviceId !== undefined && this.#followed.has(deviceId)) this.options.onEvent(deviceId, event);
-	}
-
-	#follow(jobs: readonly J[]): void {
-		const { monitors } = this.options.core;
-		for (const { followed } of jobs) for (const id of followed) this.#followed.add(id);
-		this.#unfollow ??= monitors.subscribe(this.#followed);
-		monitors.onSubscriptionChanged();
 	}
 
 	#isFollowed({ parts }: J): boolean {

@@ -42,12 +42,12 @@ export function devicesWithTags(devices: Iterable<Device>, text: string): readon
 	return [...devices].filter(({ label }) => matchesTags(expression, label.tags));
 }
 
-/** @throws {RequestError} 422 */
-export function readTags(text: string): TagExpression {
+/** @param field name of the field for the message @throws {RequestError} 422 */
+export function readTags(text: string, field = "tags"): TagExpression {
 	try {
 		return parseTags(text);
 	} catch (error) {
-		throw new RequestError(422, `tags: ${messageOf(error)}`);
+		throw new RequestError(422, `${field}: ${messageOf(error)}`);
 	}
 }
 

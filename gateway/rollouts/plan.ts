@@ -1,15 +1,13 @@
 /** Completes plans: sets defaults, pins the firmware, and resolves the target to devices. */
 
-import { messageOf } from "../../device/message-of.js";
 import type { Infer } from "../../device/protocol/schema.js";
 import { type Group, type Plan, planRequest, storedPlan, type Target } from "../api/rollout.js";
-import { parseTags } from "../api/tags.js";
 import { zoneNamed } from "../api/time-zone.js";
 import { days } from "../api/times.js";
 import type { Base } from "../base.js";
 import type { RequestedFirmware, Selection } from "../firmware/selection.js";
 import { requireValid } from "../http/request-body.js";
-import { devicesWithTags } from "../jobs/targets.js";
+import { devicesWithTags, readTags } from "../jobs/targets.js";
 import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 
@@ -141,16 +139,8 @@ function parseTarget({ devices, all, model, tags }: Infer<typeof storedPlan.fiel
 		reject("target.devices", "must contain no duplicates");
 	if (devices) return { devices };
 	if (all) return { all };
-	if (tags !== undefined) requireTags(tags);
+	if (tags !== undefined) readTags(tags, "target.tags");
 	return { ...(model !== undefined && { model }), ...(tags !== undefined && { tags }) };
-}
-
-function requireTags(text: string): void {
-	try {
-		parseTags(text);
-	} catch (error) {
-		reject("target.tags", `is not a valid tag expression. ${messageOf(error).replace(/\.$/, "")}`);
-	}
 }
 
 type RequestedGroup = NonNullable<Infer<typeof planRequest>["groups"]>[number];

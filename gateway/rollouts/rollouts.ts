@@ -290,8 +290,7 @@ export class Rollouts {
 		return this.#queue.add(async () => {
 			const { store } = this.#options;
 			for (const rollout of this.list())
-				if (isActive(rollout) || hasTimedOut(rollout) || store.hasFailed(rollout.id))
-					await this.#step(rollout.id);
+				if (isActive(rollout) || hasTimedOut(rollout) || store.readinessProblem) await this.#step(rollout.id);
 			this.#announce();
 		});
 	}
@@ -335,7 +334,7 @@ export class Rollouts {
 				status !== "offered" || (this.#holderOf(deviceId) ?? rollout).id === rollout.id,
 		);
 		const change = { ...(head && { head }), devices: [...joined, ...free] };
-		if (head || change.devices.length > 0 || store.hasFailed(rollout.id)) await this.#commit(rollout, change);
+		if (head || change.devices.length > 0 || store.readinessProblem) await this.#commit(rollout, change);
 	}
 
 	/**

@@ -51,22 +51,16 @@ export class RolloutStore {
 	readonly #rollouts = new Map<string, StoredRollout>();
 	/** Emits `entry` after each entry read from the log. */
 	readonly #read = new EventEmitter();
-	/** Errors of the latest write to this gateway's disk, by rollout. */
-	readonly #failed = new Map<string, string>();
+	/** Error of the latest write to this gateway's disk. */
+	#failure: string | undefined;
 
 	constructor(options: RolloutStoreOptions) {
 		this.#options = options;
 	}
 
-	/** Reason why nothing can be written to this gateway's disk. An unreachable bus does not affect readiness. */
+	/** Reason why the latest write to this gateway's disk failed. The next `append` updates it. An unreachable bus does not affect it. */
 	get readinessProblem(): string | undefined {
-		const [why] = this.#failed.values();
-		return why && `Writing rollouts failed: ${why}.`;
-	}
-
-	/** Whether the latest write of a rollout to this gateway's disk failed. The next `append` updates it. */
-	hasFailed(id: string): boolean {
-		return this.#failed.has(id);
+		return this.#failure && `Writing rollouts failed: ${this.#failure}.`;
 	}
 
 	/**
@@ -116,7 +110,7 @@ export class RolloutStore {
 		if (this.find(id)) return false;
 		const isCreated = await this.restart(rollout);
 		// Not retried by `append`, but by the client.
-		this.#failed.delete(id);
+		this.#failure = undefined;
 		return isCreated;
 	}
 
@@ -156,10 +150,10 @@ export class RolloutStore {
 				const isAppended = await this.#append(id, entry);
 				if (!isAppended) return isAppended;
 			}
-			this.#failed.delete(id);
+			this.#failure = undefined;
 			return true;
 		} catch (error) {
-			this.#failed.set(id, this.#report(id, error));
+			this.#failure = this.#report(id, error);
 			return undefined;
 		}
 	}
@@ -286,8 +280,7 @@ export class RolloutStore {
 	 */
 	#report(id: string, error: unknown): string {
 		const why = errorCode(error) ?? String(error);
-		if (this.#failed.get(id) !== why)
-			this.#options.onProblem(`Writing or removing rollout ${id} failed: ${why}.`);
+		if (this.#failure !== why) this.#options.onProblem(`Writing or removing rollout ${id} failed: ${why}.`);
 		return why;
 	}
 }
