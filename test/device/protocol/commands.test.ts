@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type CommandName, checkCommand, commands } from "../../../device/protocol/messages.js";
+import { modelsWith } from "../../../device/protocol/models.js";
 import { commandDocuments } from "../../../gateway/api/commands.js";
 import type { Json } from "../../support/sample-report.js";
 import { checkField, type Fields, pathsOf } from "./fields.js";
@@ -127,12 +128,13 @@ test("names a rejected value and what is expected", () => {
 
 describe("a command", () => {
 	test("of a PROTO-1 is unsupported on a DEV-1, and accepted for an unknown model", () => {
-		for (const [message, of] of [
-			[{ command: "set_haptics", value: 50 }, "set_haptics"],
-			[{ command: "set_auto_brightness", value: true }, "set_auto_brightness"],
+		for (const [message, part] of [
+			[{ command: "set_haptics", value: 50 }, "haptics"],
+			[{ command: "set_auto_brightness", value: true }, "ambientLight"],
 		] as const) {
+			const reason = `${message.command} exists on ${modelsWith(part)} only`;
 			assert.deepEqual(checkCommand(message, "DEV-1"), {
-				rejection: { code: "unsupported", message: `${of} exists on PROTO-1 only` },
+				rejection: { code: "unsupported", message: reason },
 			});
 			assert.deepEqual(checkCommand(message), { command: message });
 		}

@@ -5,13 +5,14 @@ import { test } from "node:test";
 import { checkCommand, checkUplink } from "../../../device/protocol/messages.js";
 import { isRecord } from "../../../device/protocol/schema.js";
 import { commandDocuments } from "../../../gateway/api/commands.js";
+import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { uplinkExamples } from "../../../scripts/api/examples.js";
 import { ApiDocument } from "../../gateway/api/schemas.js";
 import { type Json, sampleReport, withField, withFields } from "../../support/sample-report.js";
 
 type Message = { [name: string]: Json };
 
-const document = new ApiDocument("asyncapi.yaml");
+const document = new ApiDocument(asyncApiDocument());
 const copy = (value: object): Message => JSON.parse(JSON.stringify(value));
 const light = { color: "#ff8800", effect: "progress", progress: 0.5 };
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { checkUplink, uplinks } from "../../../device/protocol/messages.js";
 import type { Schema } from "../../../device/protocol/schema.js";
+import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { ApiDocument } from "../../gateway/api/schemas.js";
 import { type Json, sampleReport, withField } from "../../support/sample-report.js";
 import { checkField, type Fields, pathsOf } from "./fields.js";
@@ -51,14 +52,14 @@ describe("state report", () => {
 		test(`accepts ${field[0]} in its form only`, () => checkField(sampleReport("DEV-1"), field, problemOf));
 
 	test("of a DEV-1 has no field of a PROTO-1", () => {
-		const document = new ApiDocument("asyncapi.yaml");
+		const document = new ApiDocument(asyncApiDocument());
 		for (const [path, value] of [
 			["peripherals.haptic_intensity", 0],
 			["peripherals.ambient_light", 0],
 			["peripherals.touch_active", false],
 		] as const) {
 			const report = withField(sampleReport("DEV-1"), path, value);
-			assert.match(problemOf(report) ?? "", /exists on PROTO-1 only/);
+			assert.match(problemOf(report) ?? "", /exists on PROTO-1.* only/);
 			assert.notEqual(document.problemOf(report, "components", "schemas", "state_report"), undefined);
 		}
 	});

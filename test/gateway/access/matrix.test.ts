@@ -5,8 +5,10 @@ import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import { commands } from "../../../device/protocol/messages.js";
+import { keysOf } from "../../../device/protocol/schema.js";
 import { deviceTokenOf } from "../../../gateway/access/secrets.js";
 import { tokenPath, writeTokenFile } from "../../../gateway/access/tokens.js";
+import { commandEntries } from "../../../gateway/api/commands.js";
 import type { PersonRole } from "../../../gateway/api/person.js";
 import { routeTables } from "../../../gateway/api/routes.js";
 import { addedMessages } from "../../../gateway/extensions.js";
@@ -66,8 +68,9 @@ const permitted: Readonly<Record<Exclude<PersonRole, "monitor">, readonly string
 			"PUT /api/schedules/:id",
 			"DELETE /api/sounds/:id /api/announcements/:id /api/commands/:id /api/schedules/:id",
 		),
-		...["set_volume", "set_mute", "set_brightness", "set_auto_brightness", "set_light", "set_led"],
-		...["set_haptics", "play_audio", "play_sound", "start_sound", "stop_sound", "identify", "query_state"],
+		// Controls of the device.
+		...keysOf(commandEntries).filter((name) => commandEntries[name].reported),
+		...["set_light", "play_audio", "play_sound", "start_sound", "stop_sound", "identify", "query_state"],
 	],
 };
 
@@ -173,7 +176,7 @@ describe("access without a token, with device tokens, and with tokens and cookie
 			const socket = await gateway.open("/monitor", { headers });
 			for (const { action, message } of actions) {
 				const { code, message: why } = await socket.request(message);
-				const advice = `${action} of the ${name}: edit its roles in gateway/api/ or in this test`;
+				const advice = `edit the roles of ${action} in gateway/api/commands.ts, or in this test`;
 				assert.equal(code === "forbidden", !isPermitted(role, action), advice);
 				if (code === "forbidden") assert.match(String(why), rejections[role]);
 			}

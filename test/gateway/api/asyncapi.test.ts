@@ -4,12 +4,13 @@ import { checkCommand, commands, uplinks } from "../../../device/protocol/messag
 import { commandDocuments } from "../../../gateway/api/commands.js";
 import { addedMessages } from "../../../gateway/extensions.js";
 import { checkMonitorMessage, monitorMessages } from "../../../gateway/sockets/monitor-commands.js";
+import { asyncApiDocument } from "../../../scripts/api/asyncapi.js";
 import { monitorExamples, uplinkExamples } from "../../../scripts/api/examples.js";
 import { runWatched } from "../../support/running.js";
 import { type Json, withField } from "../../support/sample-report.js";
 import { ApiDocument, checkFrame } from "./schemas.js";
 
-const document = new ApiDocument("asyncapi.yaml");
+const document = new ApiDocument(asyncApiDocument());
 type Message = { [name: string]: Json };
 
 function problemOf(value: unknown, schema: string): string | undefined {

@@ -1,6 +1,7 @@
 /** Operations in openapi.yaml, and requests for each of their statuses, to verify that the gateway still returns it. */
 
 import { existsSync } from "node:fs";
+import { openApiDocument } from "../../../scripts/api/openapi.js";
 import { sha256Of } from "../../support/bytes.js";
 import { filePart, form, formHeaders, textPart } from "../../support/firmware-server.js";
 import { makeImage } from "../../support/images.js";
@@ -9,7 +10,7 @@ import { bearer, monitorToken } from "../../support/running.js";
 import { ApiDocument } from "./schemas.js";
 import type { Asked } from "./server.js";
 
-export const openApi = new ApiDocument("openapi.yaml");
+export const openApi = new ApiDocument(openApiDocument());
 
 export interface Operation {
 	/** Upper case. */

@@ -162,7 +162,7 @@ describe("monitor message", () => {
 			[{ type: "trigger_ota", targetId: "away" }, "target_offline"],
 			[control({ command: "set_volume", value: 101 }), "invalid_command", /value must be an integer from 0/],
 			[control({ command: "explode" }), "invalid_command", /command must be one of set_volume/],
-			[control({ command: "set_haptics", value: 1 }), "unsupported_command", /PROTO-1 only/],
+			[control({ command: "set_haptics", value: 1 }), "unsupported_command", /exists on PROTO-1/],
 			[control("query_state"), "invalid_message", /payload must be an object/],
 			[control(undefined), "invalid_message", /payload is missing/],
 		] as const) {
