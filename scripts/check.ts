@@ -39,7 +39,10 @@ async function runTool(name: string, ...words: readonly string[]): Promise<boole
 	const tool = spawn(join(projectFolder, "node_modules", ".bin", name), words);
 	const outputs = [tool.stdout, tool.stderr].map((stream) => text(stream));
 	const isDone = (await exitCodeOf(tool)) === 0;
-	console.log(isDone ? `✔ ${name}` : `✘ ${name}\n${(await Promise.all(outputs)).join("").trim()}`);
+	// The projects share files, so tsc repeats their errors.
+	const lines = (await Promise.all(outputs)).join("").trim().split("\n");
+	const shown = lines.filter((line, index) => !line.includes(" error TS") || lines.indexOf(line) === index);
+	console.log(isDone ? `✔ ${name}` : `✘ ${name}\n${shown.join("\n")}`);
 	return isDone;
 }
 
