@@ -99,7 +99,13 @@ export function createPeripherals(options: PeripheralsOptions): Peripherals {
 	};
 }
 
-function createAudio({ parts, settings, now, onChanged }: PeripheralsOptions): Audio {
+export interface AudioSetup extends Pick<PeripheralsOptions, "now" | "onChanged"> {
+	readonly parts: Pick<Host["peripheral"], "audioOutput" | "codec">;
+	readonly settings: Pick<Settings, "number" | "remember">;
+}
+
+/** Creates the player with its stored settings. */
+export function createAudio({ parts, settings, now, onChanged }: AudioSetup): Audio {
 	const audio: Audio = new Audio({
 		output: parts.audioOutput,
 		codec: parts.codec,

@@ -5,8 +5,9 @@
 
 import type { CommandRejection, Component } from "../../../device/component.js";
 import type { AudioOutput, AudioOutputOptions, ButtonName, Codec } from "../../../device/host.js";
-import { Audio } from "../../../device/peripherals/audio.js";
+import type { Audio } from "../../../device/peripherals/audio.js";
 import { type ControlledPeripherals, Controls } from "../../../device/peripherals/controls.js";
+import { createAudio } from "../../../device/peripherals/peripherals.js";
 import type { Command, CommandOf, QuietHours } from "../../../device/protocol/messages.js";
 import { Results, type SoundUpdate } from "../../../device/sound/results.js";
 import { Sounds } from "../../../device/sound/sounds.js";
@@ -200,24 +201,28 @@ export class Rig {
 		const codecs: MemoryCodec[] = [];
 		const outputs = this.#outputs;
 		server.onRead = (byteCount) => this.reading.add(byteCount);
-		this.audio = new Audio({
-			output: class extends Output {
-				readonly leadInMs = leadInMs;
+		this.audio = createAudio({
+			parts: {
+				audioOutput: class extends Output {
+					readonly leadInMs = leadInMs;
 
-				constructor(options: AudioOutputOptions) {
-					super(options, slowness, currentFault);
-					outputs.push(this);
-				}
+					constructor(options: AudioOutputOptions) {
+						super(options, slowness, currentFault);
+						outputs.push(this);
+					}
+				},
+				codec: class extends MemoryCodec {
+					constructor() {
+						super();
+						codecs.push(this);
+					}
+				},
 			},
-			codec: class extends MemoryCodec {
-				constructor() {
-					super();
-					codecs.push(this);
-				}
+			settings: {
+				number: (name, _minimum, _maximum, fallback) => (name === "volume" ? volume : fallback),
+				remember: () => {},
 			},
 			now: () => clock.now,
-			volume,
-			audibleVolume: volume || 50,
 			onChanged: () => {},
 		});
 		const codec = codecs[0] ?? new MemoryCodec();
