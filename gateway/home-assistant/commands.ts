@@ -14,7 +14,7 @@ import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
 import type { Device } from "../sessions/device.js";
 import { changeIn, type Outcome, type Rejected, rejectMessage } from "../sockets/monitor-commands.js";
-import { type Facts, noEffect, wholeBrightness } from "./entities.js";
+import { type Facts, mapSliders, noEffect, wholeBrightness } from "./entities.js";
 
 /** Monitor message without its target, request to a service, or a rejection. */
 type Ask =
@@ -45,7 +45,11 @@ const commands: Readonly<Record<string, CommandKind>> = {
 	volume: (text) => control("set_volume", Math.round(numberOf(text))),
 	mute: (text) => control("set_mute", isOn(text)),
 	brightness: (text) => control("set_brightness", wholeBrightness(numberOf(text)) / 100),
-	haptics: (text) => control("set_haptics", Math.round(numberOf(text))),
+	...mapSliders(
+		({ command }) =>
+			(text: string) =>
+				control(command, Math.round(numberOf(text))),
+	),
 	effect: (text, _facts, lit) => {
 		lit.effect = text;
 		if (text === noEffect) return control("set_light", null);

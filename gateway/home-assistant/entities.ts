@@ -16,6 +16,7 @@ import { type BoardPart, hasPart } from "../../device/protocol/models.js";
 import { playStates } from "../api/announcement.js";
 import { isNewer } from "../api/channels.js";
 import { usualQuietHours } from "../api/client/times.js";
+import { commandEntries, type SliderName, sliderOf } from "../api/commands.js";
 import type { Release } from "../api/firmware.js";
 import { isActiveUpdate } from "../api/statuses.js";
 import { timeOfDay } from "../api/times.js";
@@ -38,7 +39,7 @@ interface Entity {
 	readonly platform: string;
 	/** Board part required for the entity. */
 	readonly part?: BoardPart;
-	readonly feature?: Feature;
+	readonly feature?: Feature | null;
 	readonly [option: string]: unknown;
 }
 
@@ -63,6 +64,28 @@ const presets = commands.set_led.fields.value.values;
 export const noEffect = "off";
 /** Color of a light without color. */
 const white = "#ffffff";
+
+/** Sliders of the page that are number entities, by entity. */
+const sliders: Readonly<
+	Record<
+		string,
+		{ readonly command: SliderName; readonly icon: string; readonly unit_of_measurement: string }
+	>
+> = {
+	haptics: { command: "set_haptics", icon: "mdi:vibrate", unit_of_measurement: "%" },
+};
+
+/** Returns a value for each slider, by entity. */
+export function mapSliders<T>(convert: (slider: (typeof sliders)[string]) => T): Readonly<Record<string, T>> {
+	return Object.fromEntries(Object.entries(sliders).map(([key, slider]) => [key, convert(slider)]));
+}
+
+function numberOf(command: SliderName, options: object): Entity {
+	const { label, range: [min, max] = [0, 100] } = sliderOf(command);
+	const { feature, part }: { readonly feature: Feature | null; readonly part?: BoardPart } =
+		commands[command];
+	return { name: label, platform: "number", min, max, step: 1, feature, ...(part && { part }), ...options };
+}
 
 const entities: Readonly<Record<string, Entity>> = {
 	volume: { name: "Volume", icon: "mdi:volume-high", ...percent },
@@ -105,7 +128,7 @@ const entities: Readonly<Record<string, Entity>> = {
 	quiet: { name: "Quiet hours", icon: "mdi:weather-night", platform: "switch", ...quiet },
 	quiet_from: { name: "Quiet from", icon: "mdi:clock-start", ...time, ...quiet },
 	quiet_until: { name: "Quiet until", icon: "mdi:clock-end", ...time, ...quiet },
-	haptics: { name: "Haptics", icon: "mdi:vibrate", part: "haptics", ...percent },
+	...mapSliders(({ command, ...options }) => numberOf(command, options)),
 	btn_play: { name: "Play button", ...press },
 	btn_mute: { name: "Mute button", ...press },
 	btn_vol_up: { name: "Volume up button", ...press },
@@ -148,7 +171,7 @@ function componentOf(key: string, entity: Entity, facts: Facts, base: string): o
 	const { platform, part, feature, ...options } = entity;
 	const { deviceId, model, session } = device;
 	const hasIt = part === undefined || (model !== undefined && hasPart(model, part));
-	const knowsIt = feature === undefined || session.handshake.features.includes(feature);
+	const knowsIt = !feature || session.handshake.features.includes(feature);
 	const isKept = (platform !== "notify" || canSpeak) && (feature !== "quiet" || quietHours !== undefined);
 	if (!hasIt || !knowsIt || !isKept) return { platform };
 	const state_topic = `${base}/${deviceId}/${platform === "event" ? key : "state"}`;
@@ -214,11 +237,8 @@ export function wholeBrightness(percent: number): number {
  * @param lastBrightness latest one above 0 in percent, shown while the light is off. Home Assistant uses it
  * to turn the light on, but forgets it at a restart.
  */
-export function stateOf(
-	{ peripherals, health, network, system }: StateReport,
-	{ device, release, quietHours }: Facts,
-	lastBrightness: number,
-) {
+export function stateOf(report: StateReport, { device, release, quietHours }: Facts, lastBrightness: number) {
+	const { peripherals, health, network, system } = report;
 	const { audio, led_ring: ring } = peripherals;
 	const { vitals, metadata } = device;
 	const { firmware_version: installed_version } = system;
@@ -237,7 +257,7 @@ export function stateOf(
 		quiet_from: from,
 		quiet_until: until,
 		siren: onOrOff(audio.player_state === "playing"),
-		haptics: peripherals.haptic_intensity,
+		...mapSliders(({ command }) => commandEntries[command].reported?.(report)),
 		touch: onOrOff(peripherals.touch_active),
 		light: peripherals.ambient_light,
 		// In steps of 5 dB like the summary, otherwise each report would change it.

@@ -4,24 +4,21 @@ import { entryOf, isRecord } from "../../../../device/protocol/schema.js";
 import type { ListedChange } from "../../../api/audit.js";
 import { chimeWords, effectWords, presetWords } from "../../../api/client/command-words.js";
 import { plural } from "../../../api/client/words.js";
-import { type Action, commandEntries } from "../../../api/commands.js";
+import { type Action, commandEntries, type SliderName } from "../../../api/commands.js";
 import { type Label, labelFields } from "../../../api/label.js";
 import type { AuditedRoute } from "../../../api/routes.js";
 import { roleNames } from "./roles.js";
 import { settingLabels } from "./setting-labels.js";
 
 /**
- * Templates of commands, other monitor messages and routes, with fields of the change in braces; `before` is the previous value. A part
+ * Templates of commands without a slider, other monitor messages and routes, with fields of the change in braces; `before` is the previous value. A part
  * in brackets requires its field.
  */
-const texts: Readonly<Record<Action | AuditedRoute, string>> = {
-	set_volume: "set the volume[ from {before}] to {value}",
+const texts: Readonly<Record<Exclude<Action, SliderName> | AuditedRoute, string>> = {
 	set_mute: "turned mute {value}",
-	set_brightness: "set the brightness[ from {before} %] to {value} %",
 	set_auto_brightness: "turned adapting to room light {value}",
 	set_light: "set the ring to {value}",
 	set_led: "set the ring to {value}",
-	set_haptics: "set haptics[ from {before}] to {value}",
 	play_audio: "played the chime {value}",
 	stop_sound: "stopped the sound",
 	identify: "flashed the light",
@@ -94,12 +91,14 @@ export function auditText(change: Pick<ListedChange, "what" | "deviceId" | "afte
 		label: labelText(before, after),
 		...(before.value !== value && { before: before.value }),
 	};
-	const scale = entryOf(commandEntries, what)?.slider?.scale ?? 1;
+	const { label, scale = 1 } = entryOf(commandEntries, what)?.slider ?? {};
+	const unit = scale === 1 ? "" : " %";
+	const sliderText = label && `set the ${label.toLowerCase()}[ from {before}${unit}] to {value}${unit}`;
 	const textOf = (name: string) => {
 		const field = entryOf(fields, name);
 		return wordsOf(typeof field === "number" ? Math.round(field * scale) : field);
 	};
-	const text = (entryOf(texts, what) ?? "made a change")
+	const text = (sliderText ?? entryOf(texts, what) ?? "made a change")
 		.replaceAll(/\[([^{]*)\{(\w+)\}([^\]]*)\]/g, (_, start: string, name: string, end: string) =>
 			entryOf(fields, name) === undefined ? "" : start + textOf(name) + end,
 		)
