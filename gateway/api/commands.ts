@@ -4,13 +4,14 @@
  */
 
 import { lightOf } from "../../device/protocol/light.js";
-import type {
-	Chime,
-	CommandName,
-	CommandOf,
-	PersistentCommand,
-	StateReport,
-	UplinkType,
+import {
+	type Chime,
+	type CommandName,
+	type CommandOf,
+	commands,
+	type PersistentCommand,
+	type StateReport,
+	type UplinkType,
 } from "../../device/protocol/messages.js";
 import { entryOf } from "../../device/protocol/schema.js";
 import { chimeWords, presetWords } from "./client/command-words.js";
@@ -26,7 +27,7 @@ type Payloads = { readonly [N in CommandName]: CommandOf<N> } & {
 };
 type ValueOf<P> = P extends { readonly value: infer V } ? V : never;
 
-/** Slider of the page, which shows `scale` times the value, from 0 to 100. */
+/** Slider of the page, which shows `scale` times the value. */
 interface SliderWording {
 	readonly label: string;
 	readonly scale: number;
@@ -191,8 +192,10 @@ export const commandEntries: {
 	};
 } = table;
 
-export function sliderOf(name: SliderName): SliderWording {
-	return table[name].slider;
+export function sliderOf(name: SliderName) {
+	const { scale, label } = table[name].slider;
+	const { minimum, maximum } = commands[name].fields.value;
+	return { label, scale, range: [minimum * scale, maximum * scale] } as const;
 }
 
 export function isConfirmable(name: Action): name is ConfirmableName {

@@ -81,7 +81,10 @@ export function mapSliders<T>(convert: (slider: (typeof sliders)[string]) => T):
 }
 
 function numberOf(command: SliderName, options: object): Entity {
-	const { label, range: [min, max] = [0, 100] } = sliderOf(command);
+	const {
+		label,
+		range: [min, max],
+	} = sliderOf(command);
 	const { feature, part }: { readonly feature: Feature | null; readonly part?: BoardPart } =
 		commands[command];
 	return { name: label, platform: "number", min, max, step: 1, feature, ...(part && { part }), ...options };

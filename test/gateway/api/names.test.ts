@@ -12,8 +12,7 @@ import {
 	lightEffects,
 	uplinks,
 } from "../../../device/protocol/messages.js";
-import { keysOf, models, type Schema } from "../../../device/protocol/schema.js";
-import { commandEntries } from "../../../gateway/api/commands.js";
+import { keysOf, models } from "../../../device/protocol/schema.js";
 import {
 	monitorDescriptions,
 	monitorErrorDescriptions,
@@ -57,16 +56,5 @@ test("describes each name of the protocol in gateway/api/interface.md", () => {
 		const missing = names.filter((name) => !isNamed(name, section));
 		const place = `section "${heading}" of gateway/api/interface.md`;
 		assert.deepEqual(missing, [], `add ${missing.join(", ")} (${what}) to ${place}`);
-	}
-});
-
-test("gives each slider of the page the range of its command", () => {
-	for (const name of keysOf(commands)) {
-		const { slider } = commandEntries[name];
-		const { value }: Readonly<Record<string, Schema>> = commands[name].fields;
-		if (!slider) continue;
-		assert.ok(value?.type === "integer" || value?.type === "number", `${name} has no number for its slider`);
-		const range = [value.minimum, value.maximum].map((end) => end * slider.scale);
-		assert.deepEqual([0, 100], range, `edit the slider of ${name} in api/commands.ts`);
 	}
 });

@@ -76,12 +76,12 @@ interface ControlSliderProps {
 
 export function ControlSlider({ deviceKey, name, value, isMuted, limit }: ControlSliderProps) {
 	const { requested, isOff, denial, send } = useControl(deviceKey, name);
-	const { label, scale } = sliderOf(name);
+	const { label, scale, range } = sliderOf(name);
 	const shown = requested === undefined ? value : Number(requested);
 	return (
 		<Slider
 			label={label}
-			range={[0, 100]}
+			range={range}
 			value={shown === null ? null : Math.round(shown * scale)}
 			isMuted={isMuted}
 			limit={limit}
