@@ -4,7 +4,7 @@
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { createSecureContext, type Server } from "node:tls";
 import type { Logger } from "pino";
 import { messageOf } from "../../device/message-of.js";
 import { commands } from "../../device/protocol/messages.js";
@@ -25,10 +25,6 @@ export interface ServerCertificateOptions {
 	readonly checkMs: number;
 }
 
-interface TlsServer {
-	setSecureContext(options: SecureContextOptions): void;
-}
-
 interface Loaded {
 	readonly cert: Buffer;
 	readonly key: Buffer;
@@ -42,7 +38,7 @@ const maxAuthorityLength = commands.start_ota.fields.cert_pem.maxLength;
 export class ServerCertificate {
 	readonly #options: ServerCertificateOptions;
 	#loaded: Loaded | undefined;
-	#server: TlsServer | undefined;
+	#server: Server | undefined;
 	#timer: NodeJS.Timeout | undefined;
 	/** Reason why the current files are not in use. */
 	#problem: string | undefined;
@@ -59,7 +55,7 @@ export class ServerCertificate {
 	}
 
 	/** Loads the certificate for a server, and starts watching the files. @throws {StartError} if it is unusable */
-	async open(server: TlsServer): Promise<void> {
+	async open(server: Server): Promise<void> {
 		const loaded = await this.#load();
 		if (typeof loaded === "string") throw new StartError(loaded);
 		this.#server = server;
@@ -184,12 +180,11 @@ function requirePair([own, ...authorities]: readonly X509Certificate[], key: Key
 function requireUsable(certificate: X509Certificate, index: number, issuer: X509Certificate | undefined) {
 	const { asymmetricKeyType = "unknown", asymmetricKeyDetails: details } = certificate.publicKey;
 	const type = details?.namedCurve ?? asymmetricKeyType;
-	const kind = keyNames.get(type) ?? type;
 	const which = index === 0 ? "" : `Certificate ${index + 1} of `;
 	// A P-384 authority, such as Let's Encrypt's, may issue a P-256 certificate.
-	if (kind !== "RSA" && kind !== "P-256" && (kind !== "P-384" || index === 0))
+	if (type !== "rsa" && type !== "prime256v1" && (type !== "secp384r1" || index === 0))
 		throw new StartError(
-			`${which}TLS_CERT has a key of type ${kind}, which boards do not support. Use an RSA or P-256 key.`,
+			`${which}TLS_CERT has a key of type ${type}, which boards do not support. Use an RSA or P-256 key.`,
 		);
 	if (!issuer) return;
 	if (!certificate.checkIssued(issuer) || !certificate.verify(issuer.publicKey))
@@ -201,14 +196,3 @@ function requireUsable(certificate: X509Certificate, index: number, issuer: X509
 			`Certificate ${index + 2} of TLS_CERT is not a CA certificate (basicConstraints), so boards reject it. Remove it.`,
 		);
 }
-
-/** Display names of key types and curves, by OpenSSL's names. */
-const keyNames: ReadonlyMap<string, string> = new Map([
-	["rsa", "RSA"],
-	["rsa-pss", "RSA-PSS"],
-	["prime256v1", "P-256"],
-	["secp384r1", "P-384"],
-	["secp521r1", "P-521"],
-	["ed25519", "Ed25519"],
-	["ed448", "Ed448"],
-]);

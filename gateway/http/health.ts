@@ -1,13 +1,22 @@
 /** `/healthz`, `/readyz` and `/metrics`. */
 
 import { healthRoutes } from "../api/health.js";
-import type { Core } from "../extension.js";
 import { RequestError } from "../problem.js";
+import type { Sessions } from "../sessions/sessions.js";
+import type { Metrics } from "../telemetry/metrics.js";
+import type { ServerCertificate } from "./certificate.js";
 import { type Route, serve, streamed } from "./routes.js";
+
+export interface HealthOptions {
+	readonly metrics: Pick<Metrics, "registry">;
+	/** Undefined: HTTP without TLS. */
+	readonly certificate: Pick<ServerCertificate, "warnings"> | undefined;
+	readonly sessions: Pick<Sessions, "fullReason">;
+}
 
 /** @param findReadinessProblem resolves to the reason why the gateway is not ready, as a sentence, or undefined */
 export function createHealthRoutes(
-	{ metrics: { registry }, certificate, sessions }: Pick<Core, "metrics" | "certificate" | "sessions">,
+	{ metrics: { registry }, certificate, sessions }: HealthOptions,
 	findReadinessProblem: () => Promise<string | undefined>,
 ): readonly Route[] {
 	return serve(healthRoutes, {
