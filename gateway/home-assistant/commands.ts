@@ -125,8 +125,7 @@ class CommandQueue {
 export class EntityCommands {
 	readonly #core: Core;
 	readonly #factsOf: (device: Device) => Facts;
-	readonly #queues = new WeakMap<Device, CommandQueue>();
-	readonly #lit = new WeakMap<Device, Lit>();
+	readonly #states = new WeakMap<Device, { readonly queue: CommandQueue; readonly lit: Lit }>();
 
 	constructor(core: Core, factsOf: (device: Device) => Facts) {
 		this.#core = core;
@@ -147,20 +146,14 @@ export class EntityCommands {
 		if (isRetained) no("invalid_message", "it is retained; send it without retain");
 		else if (!device) no("unknown_target", "no device has this name");
 		else if (!command) no("unsupported_command", "no entity of a device takes such a command");
-		else
-			this.#queueOf(device).add(entity, () =>
-				run(() => this.#execute(device, command(text, this.#factsOf(device), this.#litOf(device)))),
-			);
+		else {
+			const { queue, lit } = this.#stateOf(device);
+			queue.add(entity, () => run(() => this.#execute(device, command(text, this.#factsOf(device), lit))));
+		}
 	}
 
-	#litOf(device: Device): Lit {
-		const lit = this.#lit.get(device) ?? { color: [255, 255, 255], effect: "solid" };
-		this.#lit.set(device, lit);
-		return lit;
-	}
-
-	#queueOf(device: Device): CommandQueue {
-		const known = this.#queues.get(device);
+	#stateOf(device: Device) {
+		const known = this.#states.get(device);
 		if (known) return known;
 		const { monotonic, metrics, log } = this.#core;
 		const { deviceId } = device;
@@ -168,8 +161,9 @@ export class EntityCommands {
 			metrics.rejectedCommands.inc({ code: "rate_limited" }, count);
 			log.warn({ deviceId, count }, "Home Assistant: rate limit exceeded, commands replaced by newer ones");
 		});
-		this.#queues.set(device, queue);
-		return queue;
+		const state = { queue, lit: { color: [255, 255, 255], effect: "solid" } };
+		this.#states.set(device, state);
+		return state;
 	}
 
 	async #finish(deviceId: string, entity: string, work: Promise<Outcome>): Promise<void> {

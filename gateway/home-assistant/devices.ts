@@ -82,7 +82,7 @@ export class Devices {
 		quietHoursChanged: () => this.#touchAll(),
 		deviceForgotten: (device, why) => {
 			// The other gateway of the cluster may have stopped.
-			const isOfOthers = isAtAnotherGateway(device) && why !== "removed";
+			const isOfOthers = device.session.link.isRemote === true && why !== "removed";
 			this.remove(device.deviceId, this.#own.delete(device) || isOfOthers);
 		},
 	};
@@ -193,7 +193,7 @@ export class Devices {
 
 	/** @returns undefined if another gateway publishes the device */
 	#ownOf(device: Device): PublishedDevice | undefined {
-		return this.#own.get(device) ?? (isAtAnotherGateway(device) ? undefined : this.#adopt(device));
+		return this.#own.get(device) ?? (device.session.link.isRemote ? undefined : this.#adopt(device));
 	}
 
 	#touch(device: Device): void {
@@ -224,7 +224,7 @@ export class Devices {
 		if (!broker.isReady || this.#own.get(device) !== own) return;
 		own.publishedAt = core.monotonic();
 		const availability = `${base}/${deviceId}/availability`;
-		if (isAtAnotherGateway(device)) {
+		if (session.link.isRemote) {
 			if (!session.connected) await this.#retain(availability, "offline");
 			return;
 		}
@@ -266,9 +266,4 @@ export class Devices {
 		if (!(await this.#options.broker.retain(topic, text))) this.#hasRejected = true;
 		return true;
 	}
-}
-
-/** Whether another gateway has the device and publishes it. */
-export function isAtAnotherGateway({ session }: Device): boolean {
-	return session.link.isRemote === true;
 }

@@ -9,7 +9,6 @@ import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { Device } from "../sessions/device.js";
 import type { Broker } from "./broker.js";
-import { isAtAnotherGateway } from "./devices.js";
 import { buttons } from "./entities.js";
 
 const rate = { perSecond: 1, burst: 10 };
@@ -55,7 +54,7 @@ export class EventEntities {
 		const { id, name, devices }: FrameOf<"announcement_update"> = JSON.parse(text);
 		for (const { deviceId, state: event_type, reason } of devices) {
 			const device = this.#options.core.sessions.devices.get(deviceId);
-			if (!device || isAtAnotherGateway(device)) continue;
+			if (!device || device.session.link.isRemote) continue;
 			const state = this.#stateOf(device);
 			const latest = `${id} ${event_type}`;
 			if (state.announcement !== latest)
