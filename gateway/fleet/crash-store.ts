@@ -18,11 +18,13 @@ import type { Listeners } from "../events.js";
 import type { Core } from "../extension.js";
 import type { LatestCrash } from "../services/devices.js";
 import type { Device, Session } from "../sessions/device.js";
+import { Queues } from "../storage/queue.js";
 import type { Records } from "../storage/records.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { signatureOf } from "./crash-signature.js";
 
 const maxKept = 20;
+const maxWriters = 8;
 const maxCountedVersions = 200;
 
 /** Counter of crashes. Only the first versions get their own label, as a version may be any text. */
@@ -94,8 +96,8 @@ export class CrashStore {
 	readonly #heads = new Map<string, readonly CrashHead[]>();
 	/** Sessions with a pending query. An unsolicited report is not stored. */
 	readonly #asked = new WeakSet<Session>();
-	/** Latest write of each device. The next one waits for it, as it extends its result. */
-	readonly #writes = new WeakMap<Device, Promise<boolean>>();
+	/** Writes in the order of each device's crashes, as each extends the result of the previous one. */
+	readonly #writes = new Queues(maxWriters);
 
 	constructor(options: CrashStoreOptions) {
 		this.#options = options;
@@ -158,10 +160,8 @@ export class CrashStore {
 	async onReport(session: Session, { crash }: CrashReport): Promise<void> {
 		const { device } = session;
 		if (!device || !this.#asked.delete(session) || !crash) return;
-		const previous = this.#writes.get(device) ?? Promise.resolve();
-		const write = previous.then(() => this.#store(device, crash));
-		this.#writes.set(device, write);
-		if (await write) session.send(JSON.stringify({ command: "clear_crash", id: crash.id }));
+		if (await this.#writes.add(device.deviceId, () => this.#store(device, crash)))
+			session.send(JSON.stringify({ command: "clear_crash", id: crash.id }));
 	}
 
 	/** @returns crashes of a device, latest last */
