@@ -2,6 +2,7 @@
 
 import { crashKinds, type StateReport } from "../../device/protocol/messages.js";
 import { boolean, float, integer, oneOf, optional } from "../../device/protocol/schema.js";
+import { allOptional } from "./json.js";
 import { label, labelChange } from "./label.js";
 import { everyone, monitors } from "./permissions.js";
 import { defineRoutes, json, notRemoved, notWrittenYet } from "./route.js";
@@ -72,11 +73,7 @@ const replaced = closed({
 	firmwareVersion: knownDevice.fields.firmwareVersion,
 	firstSeenAt: dateTime,
 	lastSeenAt: dateTime,
-	settingsKeptAt: optional(history.settingsKeptAt),
-	versions: optional(history.versions),
-	resets: optional(history.resets),
-	updates: optional(history.updates),
-	crashes: optional(history.crashes),
+	...allOptional(history),
 });
 
 const deviceDetails = closed({

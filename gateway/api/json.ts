@@ -6,6 +6,7 @@ import {
 	optional,
 	type Schema,
 } from "../../device/protocol/schema.js";
+import type { Shape } from "./shapes.js";
 import { cleanFreeText } from "./text.js";
 
 /** Escape sequence, or two that form a surrogate pair; $1: lone surrogate. */
@@ -31,9 +32,9 @@ export const anyObject = object({});
 
 type AllOptional<F> = { readonly [K in keyof F]: F[K] & { readonly optional: true } };
 
-/** Makes all fields of a schema optional. */
-export function allOptional<const F extends Readonly<Record<string, Schema>>>(fields: F): AllOptional<F>;
-export function allOptional(fields: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
+/** Makes all fields of a schema or shape optional. */
+export function allOptional<const F extends Readonly<Record<string, Shape>>>(fields: F): AllOptional<F>;
+export function allOptional(fields: Readonly<Record<string, Shape>>): Readonly<Record<string, Shape>> {
 	return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, optional(field)]));
 }
 
