@@ -17,9 +17,7 @@ export interface Bus {
 	publish(subject: string, text: string): void;
 	/** @param subject `*` matches one part @param onMessage called in the order in which each sender published */
 	subscribe(subject: string, onMessage: (text: string, subject: string) => void): Unsubscribe;
-	/**
-	 * @throws {BusError} `noResponders` if the subject has no server, `disconnected` if the bus is disconnected, `timeout`
-	 */
+	/** @throws {BusError} `disconnected` if the bus is disconnected or the subject has no server, `timeout` */
 	request(subject: string, text: string, timeoutMs: number): Promise<string>;
 	/** Serves the requests of a subject, of which there must be one server. If `answer` throws, the request times out. */
 	serve(subject: string, answer: (text: string) => Promise<string>): Unsubscribe;
@@ -58,7 +56,7 @@ export interface Bucket {
 	watch(onChange: (key: string, entry: Entry | undefined) => void): Promise<Unsubscribe>;
 }
 
-export type BusProblem = "disconnected" | "noResponders" | "timeout";
+export type BusProblem = "disconnected" | "timeout";
 
 export class BusError extends RejectedError {
 	readonly problem: BusProblem;

@@ -76,6 +76,6 @@ export async function joinCluster(
 	log: Pick<Logger, "warn">,
 ): Promise<LoadedExtensions> {
 	if (nats.read(joined.environment ?? {}))
-		return (await import("./cluster/join.js")).joinOverNats(joined, log);
+		return (await import("./cluster/extension.js")).joinOverNats(joined, log);
 	return joined;
 }

@@ -4,44 +4,38 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import type { Logger } from "pino";
-import type { Catalog } from "../api/firmware.js";
+import type { Uplink } from "../../device/protocol/messages.js";
 import { frameText } from "../api/frames.js";
 import { type Bus, BusError, subjectOf } from "../bus.js";
 import { sha256Of } from "../digest.js";
 import type { Listeners } from "../events.js";
-import type { Core } from "../extension.js";
+import type { Core, Extension } from "../extension.js";
+import type { Session } from "../sessions/device.js";
 import { type MonitorMessage, type Outcome, rejectMessage } from "../sockets/monitor-commands.js";
-import type { MonitorSockets } from "../sockets/monitor-sockets.js";
 import type { Unsubscribe } from "../storage/log.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { Directory } from "./directory.js";
 import { type Member, Members, noInterest } from "./members.js";
 import { type Heartbeat, heartbeat, type Interest, read } from "./messages.js";
+import { MirrorLink } from "./mirror-link.js";
 import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 import { Reports } from "./reports.js";
 
-export const clusterLimits = Object.freeze({
+const clusterLimits = Object.freeze({
 	/** Heartbeat interval. A gateway that misses three counts as down. */
 	gatewayBeatMs: 2_000,
 	/** Time for a new monitor to subscribe before all reports are gathered for it. */
 	subscribeMs: 250,
 });
 
-export interface ClusterOptions
-	extends Pick<Core, "sessions" | "events" | "metrics" | "name" | "now" | "monotonic"> {
-	readonly bus: Bus;
-	readonly log: Pick<Logger, "info" | "warn" | "error">;
-	/** Executes a monitor's message for a device of this gateway. */
-	readonly execute: (message: MonitorMessage) => Promise<Outcome>;
-	/** Id of this gateway, new at each start. */
-	readonly id: string;
-	readonly catalog: { read(): Promise<Catalog> };
-	readonly monitors: Pick<MonitorSockets, "subscriptions">;
-	/** Sends a frame to monitors with the channel `cluster_update`. */
-	readonly announce: (frame: string) => void;
-	readonly limits: { readonly [Name in keyof typeof clusterLimits]: number };
+export interface ClusterCore
+	extends Pick<Core, "sessions" | "events" | "metrics" | "name" | "now" | "monotonic" | "execute"> {
+	readonly log: Pick<Core["log"], "info" | "warn" | "error">;
+	readonly firmware: { readonly catalog: Pick<Core["firmware"]["catalog"], "read"> };
+	readonly monitors: Pick<Core["monitors"], "subscriptions" | "broadcast">;
+	readonly peers: Pick<Core["peers"], "id">;
+	readonly limits: Readonly<Record<string, number>>;
 }
 
 const beatsMissed = 3;
@@ -50,14 +44,19 @@ const commandMs = 8_000;
 /** Limit of device ids in a heartbeat. More count as all. */
 const maxNamedDevices = 5_000;
 
-export class Cluster {
-	readonly #options: ClusterOptions;
+export class Cluster implements Extension {
+	readonly #core: ClusterCore;
+	readonly #bus: Bus;
+	/** Id of this gateway, new at each start. */
+	readonly #id: string;
+	readonly #limits: Readonly<Record<keyof typeof clusterLimits, number>>;
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
 	readonly #latestReports: Reports;
 	readonly #mirrors: Mirrors;
-	readonly directory: Directory;
-	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#options.id], text));
+	readonly #directory: Directory;
+	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#id], text));
+	readonly listeners: readonly Listeners[];
 	readonly #subscriptions: Unsubscribe[] = [];
 	/** Set only while monitors here need reports. */
 	#reports: Unsubscribe | undefined;
@@ -72,45 +71,49 @@ export class Cluster {
 	#releases: string | undefined;
 	#doReleasesDiffer = false;
 
-	constructor(options: ClusterOptions) {
-		this.#options = options;
-		const { bus, sessions, metrics, monotonic, limits } = options;
+	constructor(core: ClusterCore, bus: Bus) {
+		const { events, sessions, metrics, monotonic, log, peers } = core;
+		this.#core = core;
+		this.#bus = bus;
+		this.#id = peers.id;
+		this.#limits = { ...clusterLimits, ...core.limits };
 		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", {
 			kind: ["beat", "report", "session"],
 		});
 		this.#members = new Members({
-			...options,
-			silenceMs: beatsMissed * limits.gatewayBeatMs,
+			...core,
+			silenceMs: beatsMissed * this.#limits.gatewayBeatMs,
 			onUp: (member) => {
 				this.#sendHeartbeat();
 				this.#announce();
-				void this.#mirrors.onMemberUp(member);
+				void this.#mirrors.onMember(member, true);
 			},
 			onDown: (member) => {
-				void this.#mirrors.onMemberDown(member);
+				void this.#mirrors.onMember(member, false);
 				this.#announce();
 			},
 		});
-		const onError = (error: unknown) =>
-			options.log.error({ err: error }, "ignoring invalid data of another gateway");
-		const shared = { bus, events: options.events, sessions, monotonic, members: this.#members, onError };
+		const onError = (error: unknown) => log.error({ err: error }, "ignoring invalid data of another gateway");
+		const shared = { bus, events, sessions, monotonic, members: this.#members, onError };
 		this.#latestReports = new Reports(shared);
 		this.#mirrors = new Mirrors(shared, this.#latestReports);
-		this.directory = new Directory({
-			...options,
+		this.#directory = new Directory({
+			bus,
+			id: this.#id,
 			relay: this.#relay,
 			onEntry: (entry) => this.#mirrors.applyEntry(entry),
 			onWrite: () => this.#publishes.inc({ kind: "session" }),
 			onError,
-			onProblem: (problem) => options.log.warn({ problem }, "device directory"),
+			onProblem: (problem) => log.warn({ problem }, "device directory"),
 		});
+		this.listeners = [this.#directory.listeners, { uplink: (...uplink) => this.#onOwnUplink(...uplink) }];
 		metrics.watch("gateway_cluster_gateways", "Gateways in the cluster", () => 1 + this.#members.up.length);
 	}
 
 	/** Resolves once this gateway knows the other gateways and all devices. */
-	async start(): Promise<void> {
-		const { bus, id, monotonic } = this.#options;
-		const { gatewayBeatMs: beatMs } = this.#options.limits;
+	async open(): Promise<void> {
+		const [bus, id] = [this.#bus, this.#id];
+		const { gatewayBeatMs: beatMs } = this.#limits;
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
@@ -121,42 +124,39 @@ export class Cluster {
 				return this.#latestReports.describe(id, JSON.parse(text));
 			}),
 			bus.serve(subjectOf("gw", "cmd", id), async (text) =>
-				JSON.stringify(await this.#options.execute(JSON.parse(text))),
+				JSON.stringify(await this.#executeHere(JSON.parse(text))),
 			),
 			bus.onStatus((isConnected) => {
 				this.#sendHeartbeat();
 				if (isConnected) {
-					this.directory.writeFailed();
+					this.#directory.writeFailed();
 					void this.#latestReports.refresh();
 				}
 				this.#announce();
 			}),
 		);
-		this.#tickedAt = monotonic();
+		this.#tickedAt = this.#core.monotonic();
 		this.#timer = setInterval(() => this.#tick(), beatMs).unref();
 		this.#sendHeartbeat();
 		await pause(beatMs / 8);
-		await this.directory.open();
+		await this.#directory.open();
 	}
 
 	/** Announces that this gateway stops, after its sessions have ended. */
-	leave(): void {
+	async close(): Promise<void> {
 		clearInterval(this.#timer);
-		this.#publish("beat", ["hb", this.#options.id], { ...this.#heartbeat(), isLeaving: true });
+		this.#publish("beat", ["hb", this.#id], { ...this.#heartbeat(), isLeaving: true });
 		this.#reports?.();
-		this.directory.close();
+		this.#directory.close();
 		for (const unsubscribe of this.#subscriptions) unsubscribe();
 	}
 
-	readonly listeners: Listeners = {
-		uplink: (session, { type }, text) => {
-			const { device } = session;
-			const isStateReport = type === "state_report";
-			if (device && isStateReport) this.directory.onReport(device, this.#members.isSummaryNeeded);
-			if (device && this.#members.needsUplinks(device))
-				this.directory.relay(session, text.toString(), isStateReport);
-		},
-	};
+	readonly channels = { cluster: () => [this.#frame()] };
+
+	/** Forwards a monitor's message for a device of another gateway. */
+	intercept(message: MonitorMessage, { link }: Session): Promise<Outcome> | undefined {
+		return link instanceof MirrorLink && link.member ? this.#forward(link.member, message) : undefined;
+	}
 
 	/** Must be called when the interest of monitors may have changed. */
 	onInterest(): void {
@@ -176,7 +176,7 @@ export class Cluster {
 
 	/** Implements `Peers.fetchReportsFor`. */
 	async gatherFor(isWaiting: () => boolean, begin: () => void): Promise<void> {
-		await pause(this.#options.limits.subscribeMs);
+		await pause(this.#limits.subscribeMs);
 		if (!isWaiting()) return;
 		this.#gatheringFor += 1;
 		await this.gather();
@@ -189,12 +189,30 @@ export class Cluster {
 		return this.#members.up.map(({ id }) => id);
 	}
 
-	/** Forwards a monitor's message to the device's gateway, which must first learn that its uplinks are needed here. */
-	async execute({ id, name }: Member, message: MonitorMessage): Promise<Outcome> {
+	#onOwnUplink(session: Session, { type }: Uplink, text: Buffer): void {
+		const { device } = session;
+		const isStateReport = type === "state_report";
+		if (device && isStateReport) this.#directory.onReport(device, this.#members.isSummaryNeeded);
+		if (device && this.#members.needsUplinks(device))
+			this.#directory.relay(session, text.toString(), isStateReport);
+	}
+
+	/** Executes a message from another gateway, which must not be forwarded to a third one. */
+	async #executeHere(message: MonitorMessage): Promise<Outcome> {
+		const session = this.#core.sessions.find(message.targetId);
+		if (!session?.link.isRemote) return this.#core.execute(message);
+		return rejectMessage(
+			"target_offline",
+			`${message.targetId} is not connected; wait for its next status_update`,
+		);
+	}
+
+	/** The device's gateway must first learn that its uplinks are needed here. */
+	async #forward({ id, name }: Member, message: MonitorMessage): Promise<Outcome> {
 		this.#announceInterest();
 		try {
 			const subject = subjectOf("gw", "cmd", id);
-			return JSON.parse(await this.#options.bus.request(subject, JSON.stringify(message), commandMs));
+			return JSON.parse(await this.#bus.request(subject, JSON.stringify(message), commandMs));
 		} catch (error) {
 			if (!(error instanceof BusError)) throw error;
 			const what = error.problem === "timeout" ? "did not respond" : "is unreachable";
@@ -206,12 +224,12 @@ export class Cluster {
 	}
 
 	/** Returns the `cluster_update` frame for monitors. */
-	frame(): string {
+	#frame(): string {
 		const others = this.#members.up.length;
-		const alone = !this.#options.bus.isConnected || (others === 0 && this.#members.hasLost);
+		const alone = !this.#bus.isConnected || (others === 0 && this.#members.hasLost);
 		const gateways = 1 + others;
 		const releasesDiffer = this.#doReleasesDiffer;
-		const gateway = this.#options.name();
+		const gateway = this.#core.name();
 		return frameText<"cluster_update">({ type: "cluster_update", gateway, gateways, alone, releasesDiffer });
 	}
 
@@ -225,7 +243,7 @@ export class Cluster {
 		const devices = new Set<string>();
 		let all = this.#gatheringFor > 0;
 		let summary = false;
-		for (const monitor of this.#options.monitors.subscriptions()) {
+		for (const monitor of this.#core.monitors.subscriptions()) {
 			all ||= monitor.devices === undefined;
 			summary ||= monitor.summary !== undefined;
 			for (const id of monitor.devices ?? []) devices.add(id);
@@ -235,21 +253,21 @@ export class Cluster {
 	}
 
 	#onHeartbeat(beat: Heartbeat): void {
-		if (beat.gateway === this.#options.id) return;
+		if (beat.gateway === this.#id) return;
 		const wasSummaryNeeded = this.#members.isSummaryNeeded;
 		this.#members.onHeartbeat(beat);
-		if (!wasSummaryNeeded && this.#members.isSummaryNeeded) this.directory.writeVitals();
+		if (!wasSummaryNeeded && this.#members.isSummaryNeeded) this.#directory.writeVitals();
 	}
 
 	#onReports(message: string): void {
 		for (const uplink of readRelayed(message))
-			this.directory.after(uplink.revision, () => this.#onUplink(uplink));
+			this.#directory.after(uplink.revision, () => this.#onUplink(uplink));
 	}
 
 	#onUplink(uplink: RelayedUplink): void {
 		const session = this.#mirrors.onUplink(uplink);
 		if (!session) return;
-		const { events } = this.#options;
+		const { events } = this.#core;
 		events.emit("uplinkRelayed", session, uplink.text, uplink.isStateReport);
 		if (session.device) events.emit("deviceChanged", session.device);
 	}
@@ -257,25 +275,24 @@ export class Cluster {
 	#publish(kind: "beat" | "report", subject: readonly string[], message: object | string): void {
 		const text = typeof message === "string" ? message : JSON.stringify(message);
 		this.#publishes.inc({ kind });
-		this.#options.bus.publish(subjectOf("gw", ...subject), text);
+		this.#bus.publish(subjectOf("gw", ...subject), text);
 	}
 
 	#heartbeat(): Heartbeat {
 		const releases = this.#releases;
 		return {
-			gateway: this.#options.id,
-			name: this.#options.name(),
+			gateway: this.#id,
+			name: this.#core.name(),
 			interest: this.#interest,
 			...(releases && { releases }),
 		};
 	}
 
 	#sendHeartbeat(): void {
-		const { bus } = this.#options;
 		this.#interest = this.#interestNow();
 		const { all, devices } = this.#interest;
 		if (all || devices.length > 0)
-			this.#reports ??= bus.subscribe(
+			this.#reports ??= this.#bus.subscribe(
 				"gw.reports.*",
 				this.#guarded((text) => this.#onReports(text)),
 			);
@@ -283,38 +300,37 @@ export class Cluster {
 			this.#reports?.();
 			this.#reports = undefined;
 		}
-		this.#publish("beat", ["hb", this.#options.id], this.#heartbeat());
+		this.#publish("beat", ["hb", this.#id], this.#heartbeat());
 		this.#latestReports.setInterest(this.#interest);
 	}
 
 	#tick(): void {
-		const { monotonic, limits } = this.#options;
-		const at = monotonic();
+		const at = this.#core.monotonic();
 		// After this process was suspended, messages of other gateways are still unread.
-		const wasSuspended = at - this.#tickedAt > 2 * limits.gatewayBeatMs;
+		const wasSuspended = at - this.#tickedAt > 2 * this.#limits.gatewayBeatMs;
 		this.#tickedAt = at;
 		if (!wasSuspended) this.#members.check();
-		this.directory.writeFailed();
+		this.#directory.writeFailed();
 		this.#sendHeartbeat();
 		void this.#compareReleases();
 	}
 
 	/** Warns if catalogs differ, as a gateway could offer releases that another cannot serve. */
 	async #compareReleases(): Promise<void> {
-		this.#releases = sha256Of(JSON.stringify(await this.#options.catalog.read()));
+		this.#releases = sha256Of(JSON.stringify(await this.#core.firmware.catalog.read()));
 		const others = this.#members.up.filter(({ releases }) => releases && releases !== this.#releases);
 		const doDiffer = others.length > 0;
 		if (doDiffer === this.#doReleasesDiffer) return;
 		this.#doReleasesDiffer = doDiffer;
 		const gateways = others.map(({ name }) => name);
-		if (doDiffer) this.#options.log.warn({ gateways }, "RELEASES_DIR differs from other gateways");
-		else this.#options.log.info("RELEASES_DIR matches all gateways");
+		if (doDiffer) this.#core.log.warn({ gateways }, "RELEASES_DIR differs from other gateways");
+		else this.#core.log.info("RELEASES_DIR matches all gateways");
 		this.#announce();
 	}
 
 	#announce(): void {
-		const frame = this.frame();
-		if (frame !== this.#announced) this.#options.announce(frame);
+		const frame = this.#frame();
+		if (frame !== this.#announced) this.#core.monitors.broadcast("cluster", frame);
 		this.#announced = frame;
 	}
 
@@ -324,7 +340,7 @@ export class Cluster {
 			try {
 				handle(text);
 			} catch (error) {
-				this.#options.log.error({ err: error, subject }, "ignoring invalid message of another gateway");
+				this.#core.log.error({ err: error, subject }, "ignoring invalid message of another gateway");
 			}
 		};
 	}

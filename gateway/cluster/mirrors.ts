@@ -70,41 +70,24 @@ export class Mirrors {
 		return session;
 	}
 
-	/** Marks the devices of a gateway that came up as connected, according to the directory. */
-	async onMemberUp(member: Member): Promise<void> {
+	/** Marks the devices of a gateway that came up as connected, according to the directory, or of one that went down as disconnected. */
+	async onMember(member: Member, isUp: boolean): Promise<void> {
 		const { sessions } = this.#options;
-		await this.#reports.refresh(member);
-		await this.#change(member, true, (session, link) => {
-			if (session.connected || !link.isConnected || session.device?.session !== session) return;
-			session.connected = true;
-			sessions.put(session, session.device.deviceId);
-			sessions.announce(session, "connected");
-		});
-	}
-
-	/** Marks the devices of a gateway that went down as disconnected. */
-	onMemberDown(member: Member): Promise<void> {
-		const { sessions } = this.#options;
-		return this.#change(member, false, (session) => {
-			if (!session.connected) return;
-			session.lastSeenAt = Math.max(session.lastSeenAt, member.seenAt);
-			sessions.end(session, "disconnected");
-		});
-	}
-
-	async #change(
-		member: Member,
-		isUp: boolean,
-		change: (session: Session, link: MirrorLink) => void,
-	): Promise<void> {
-		const { sessions, members } = this.#options;
+		if (isUp) await this.#reports.refresh(member);
 		let count = 0;
 		for (const session of [...sessions.list()]) {
-			const { link } = session;
+			const { link, device } = session;
 			if (!(link instanceof MirrorLink) || link.gateway !== member.id) continue;
-			if ((members.find(member.id) !== undefined) !== isUp) return;
+			if (link.isOpen() !== isUp) return;
 			if (sessions.find(session.sessionId) !== session) continue;
-			change(session, link);
+			if (isUp && !session.connected && link.isConnected && device?.session === session) {
+				session.connected = true;
+				sessions.put(session, device.deviceId);
+				sessions.announce(session, "connected");
+			} else if (!isUp && session.connected) {
+				session.lastSeenAt = Math.max(session.lastSeenAt, member.seenAt);
+				sessions.end(session, "disconnected");
+			}
 			count += 1;
 			if (count % changedAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
 		}

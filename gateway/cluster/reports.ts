@@ -31,9 +31,7 @@ export class Reports {
 	readonly #options: ReportsOptions;
 	#interest: Interest = { all: false, summary: false, devices: [] };
 	#devices: ReadonlySet<string> = new Set();
-	/** Ids of other gateways' devices whose report is kept. */
-	readonly #kept = new Set<string>();
-	/** Subset of `#kept` with an up-to-date report: gathered, and followed by uplinks since. */
+	/** Ids of other gateways' devices with an up-to-date report: gathered, and followed by uplinks since. */
 	readonly #live = new Set<string>();
 	#gathering: Promise<void> | undefined;
 
@@ -43,15 +41,12 @@ export class Reports {
 
 	/** Sets the interest of monitors here, after other gateways received it. */
 	setInterest(interest: Interest): void {
-		const { sessions } = this.#options;
 		this.#interest = interest;
 		this.#devices = new Set(interest.devices);
-		for (const id of this.#live) if (!this.#isNeeded(id)) this.#live.delete(id);
-		for (const id of this.#kept) {
-			if (this.#isNeeded(id)) continue;
-			this.#kept.delete(id);
-			const device = sessions.devices.get(id);
-			if (device?.session.link.isRemote) device.state.clear();
+		for (const { deviceId, session, state } of this.#options.sessions.devices.values()) {
+			if (!session.link.isRemote || this.#isNeeded(deviceId)) continue;
+			this.#live.delete(deviceId);
+			state.clear();
 		}
 	}
 
@@ -110,16 +105,11 @@ export class Reports {
 	onReport(device: Device, text: Buffer): void {
 		if (!this.#isNeeded(device.deviceId)) return;
 		const isShort = text.length <= otherFieldsBytes;
-		this.#keep(device, isShort ? text : keptReport(JSON.parse(text.toString()), text));
+		device.state.set(isShort ? text : keptReport(JSON.parse(text.toString()), text));
 	}
 
 	#isNeeded(deviceId: string): boolean {
 		return this.#interest.all || this.#devices.has(deviceId);
-	}
-
-	#keep(device: Device, text: Buffer): void {
-		device.state.set(text);
-		this.#kept.add(device.deviceId);
 	}
 
 	async #gather(ids: Iterable<string>): Promise<void> {
@@ -163,7 +153,7 @@ export class Reports {
 		if (!device || !session.link.isRemote || facts.lastReportAt < device.lastReportAt) return;
 		session.lastSeenAt = Math.max(session.lastSeenAt, lastSeenAt);
 		applyFacts(device, facts, monotonic());
-		this.#keep(device, Buffer.from(text));
+		device.state.set(Buffer.from(text));
 		events.emit("deviceChanged", device);
 	}
 }

@@ -103,7 +103,7 @@ export class MemoryBus implements Bus {
 	async request(subject: string, text: string, timeoutMs: number): Promise<string> {
 		await this.requireConnected();
 		const service = [...this.#server.services].find((service) => service.subject === subject);
-		if (!service?.bus.isConnected) throw new BusError("noResponders", `No responders on ${subject}.`);
+		if (!service?.bus.isConnected) throw new BusError("disconnected", `No responders on ${subject}.`);
 		return new Promise((resolve, reject) => {
 			const giveUp = () =>
 				reject(new BusError("timeout", `No response on ${subject} within ${timeoutMs} ms.`));

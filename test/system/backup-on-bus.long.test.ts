@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { joinGateways } from "../../gateway/cluster/join.js";
+import { joinGateways } from "../../gateway/cluster/extension.js";
 import { extensions } from "../../gateway/extensions.js";
 import { natsBus } from "../gateway/cluster/nats-buses.js";
 import { downloadBackup } from "../support/backups.js";

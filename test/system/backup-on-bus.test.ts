@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { joinGateways } from "../../gateway/cluster/join.js";
+import { joinGateways } from "../../gateway/cluster/extension.js";
 import { extensions } from "../../gateway/extensions.js";
 import { memoryBuses } from "../gateway/cluster/memory-buses.js";
 import { downloadBackup, restoreBackup } from "../support/backups.js";

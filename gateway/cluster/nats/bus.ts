@@ -23,40 +23,26 @@ interface Subscribed {
 /** JSStreamReplicasNotSupportedErr: the server is not clustered. */
 const noReplicas = 10_074;
 
-export class NatsBus implements Bus {
-	readonly #options: NatsOptions;
-	readonly #link: NatsLink;
+export class NatsBus extends NatsLink implements Bus {
+	readonly #serverCount: number;
 	readonly #subscribed = new Set<Subscribed>();
 	/** Functions that open or create each store, by name. */
 	readonly #stores = new Map<string, () => Promise<unknown>>();
 
 	constructor(options: NatsOptions) {
-		this.#options = options;
-		this.#link = new NatsLink({
-			...options,
-			onConnected: (connection) => {
-				for (const subscribed of this.#subscribed) this.#activate(connection, subscribed);
-			},
-			onReconnected: () => void this.#recreateStores(),
+		super(options);
+		this.#serverCount = options.servers.length;
+		// The first listener, so that others find their subscriptions active.
+		this.onStatus((isConnected) => {
+			if (!isConnected) return;
+			for (const subscribed of this.#subscribed) this.#activate(subscribed);
+			void this.#recreateStores();
 		});
-	}
-
-	/** @throws {StartError} like `NatsLink.open` */
-	open(): Promise<void> {
-		return this.#link.open();
-	}
-
-	get isConnected(): boolean {
-		return this.#link.isConnected;
-	}
-
-	onStatus(listener: (isConnected: boolean) => void): Unsubscribe {
-		return this.#link.onStatus(listener);
 	}
 
 	publish(subject: string, text: string): void {
 		// Otherwise the client would buffer it until it reconnects.
-		if (this.isConnected) this.#link.connection?.publish(subject, text);
+		if (this.isConnected) this.connection?.publish(subject, text);
 	}
 
 	subscribe(subject: string, onMessage: (text: string, subject: string) => void): Unsubscribe {
@@ -73,7 +59,7 @@ export class NatsBus implements Bus {
 	}
 
 	request(subject: string, text: string, timeoutMs: number): Promise<string> {
-		return this.#link.run(async (connection) => {
+		return this.run(async (connection) => {
 			const answer = await connection.request(subject, text, { timeout: timeoutMs });
 			return answer.string();
 		});
@@ -84,12 +70,12 @@ export class NatsBus implements Bus {
 			const client = jetstream(connection, { timeout: answerMs });
 			// Only the leader is guaranteed to return the latest write.
 			const kv = await new Kvm(client).create(name, { replicas, allow_direct: false });
-			return natsBucket(this.#link, name, kv, client);
+			return natsBucket(this, name, kv, client);
 		});
 	}
 
 	buckets(): Promise<readonly string[]> {
-		return this.#link.run(async (connection) => {
+		return this.run(async (connection) => {
 			const names: string[] = [];
 			const client = jetstream(connection, { timeout: answerMs });
 			for await (const { bucket } of new Kvm(client).list()) names.push(bucket);
@@ -99,19 +85,15 @@ export class NatsBus implements Bus {
 
 	log(name: string): Promise<Log> {
 		return this.#open(name, (connection, replicas) =>
-			openNatsLog(this.#link, name, jetstream(connection, { timeout: answerMs }), replicas),
+			openNatsLog(this, name, jetstream(connection, { timeout: answerMs }), replicas),
 		);
 	}
 
 	files(name: string): Promise<Files> {
 		return this.#open(name, async (connection, replicas) => {
 			const store = await new Objm(jetstream(connection, { timeout: answerMs })).create(name, { replicas });
-			return natsFiles(this.#link, store);
+			return natsFiles(this, store);
 		});
-	}
-
-	close(): Promise<void> {
-		return this.#link.close();
 	}
 
 	/** @param make creates a missing bucket or file store */
@@ -123,9 +105,9 @@ export class NatsBus implements Bus {
 
 	/** Replicates to as many servers as there are, up to three. */
 	#make<T>(make: (connection: NatsConnection, replicas: number) => Promise<T>): Promise<T> {
-		return this.#link.run(async (connection) => {
+		return this.run(async (connection) => {
 			const { connect_urls: known = [] } = connection.info ?? {};
-			const isCluster = Math.max(known.length, this.#options.servers.length) >= 3;
+			const isCluster = Math.max(known.length, this.#serverCount) >= 3;
 			try {
 				return await make(connection, isCluster ? 3 : 1);
 			} catch (error) {
@@ -137,19 +119,20 @@ export class NatsBus implements Bus {
 
 	#subscribe(subscribed: Subscribed): Unsubscribe {
 		this.#subscribed.add(subscribed);
-		const { connection } = this.#link;
-		if (connection) this.#activate(connection, subscribed);
+		this.#activate(subscribed);
 		return () => {
 			this.#subscribed.delete(subscribed);
 			subscribed.active?.unsubscribe();
 		};
 	}
 
-	#activate(connection: NatsConnection, subscribed: Subscribed): void {
+	/** Subscribes once there is a connection; the client repeats it at each reconnection. */
+	#activate(subscribed: Subscribed): void {
 		const { subject, onMessage } = subscribed;
-		subscribed.active = connection.subscribe(subject, {
+		if (!this.connection) return;
+		subscribed.active ??= this.connection.subscribe(subject, {
 			callback: (error, message) => {
-				if (error) this.#link.report(`NATS: ${error.message}`);
+				if (error) this.report(`NATS: ${error.message}`);
 				else guarded(() => onMessage(message));
 			},
 		});
@@ -162,7 +145,7 @@ export class NatsBus implements Bus {
 				for (const open of this.#stores.values()) await open();
 				return;
 			} catch {
-				await this.#link.pause();
+				await this.pause();
 			}
 	}
 }

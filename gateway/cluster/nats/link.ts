@@ -25,13 +25,6 @@ export interface NatsOptions extends NatsSettings {
 	readonly onProblem: (sentence: string) => void;
 }
 
-export interface NatsLinkOptions extends NatsOptions {
-	/** Called at the first connection, before `onStatus`. */
-	readonly onConnected: (connection: NatsConnection) => void;
-	/** Called at each reconnection. */
-	readonly onReconnected: () => void;
-}
-
 /** Timeout for a response of the server. */
 export const answerMs = 3_000;
 /** Ping interval. A hanging server is detected after two. */
@@ -45,7 +38,7 @@ const drainMs = 1_000;
 const oldest = "2.11.0";
 
 export class NatsLink {
-	readonly #options: NatsLinkOptions;
+	readonly #options: NatsOptions;
 	readonly #listeners = new Set<(isConnected: boolean) => void>();
 	readonly #problems = new Set<string>();
 	#connection: NatsConnection | undefined;
@@ -54,7 +47,7 @@ export class NatsLink {
 	/** Ends the pause between two attempts. */
 	#stopWaiting = () => {};
 
-	constructor(options: NatsLinkOptions) {
+	constructor(options: NatsOptions) {
 		this.#options = options;
 	}
 
@@ -74,6 +67,7 @@ export class NatsLink {
 		return this.#isConnected;
 	}
 
+	/** Adds a listener, called after those added before. */
 	onStatus(listener: (isConnected: boolean) => void): Unsubscribe {
 		this.#listeners.add(listener);
 		return () => this.#listeners.delete(listener);
@@ -140,7 +134,6 @@ export class NatsLink {
 				this.#connection = connection;
 				if (this.#isClosed) return await connection.close();
 				void this.#follow(connection);
-				this.#options.onConnected(connection);
 				return this.#accept(connection);
 			} catch (error) {
 				this.report(`NATS is unreachable (${messageOf(error)}); retrying.`);
@@ -151,10 +144,7 @@ export class NatsLink {
 	async #follow(connection: NatsConnection): Promise<void> {
 		for await (const status of connection.status()) {
 			if (status.type === "disconnect") this.#set(false);
-			if (status.type === "reconnect") {
-				this.#accept(connection);
-				this.#options.onReconnected();
-			}
+			if (status.type === "reconnect") this.#accept(connection);
 			if (status.type === "error") this.report(`NATS: ${status.error.message}`);
 		}
 	}
@@ -185,8 +175,6 @@ export class NatsLink {
 		const { message, name, cause } = error;
 		const isTimeout = error instanceof errors.TimeoutError || cause instanceof errors.TimeoutError;
 		if (isTimeout) return new BusError("timeout", message);
-		const isUnserved = error instanceof errors.RequestError && error.isNoResponders();
-		if (isUnserved) return new BusError("noResponders", message);
 		const isWithoutJetStream = name === "JetStreamNotEnabled";
 		if (isWithoutJetStream) this.report("JetStream is disabled. Start nats-server with --jetstream.");
 		const isAway =

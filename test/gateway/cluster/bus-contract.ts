@@ -145,7 +145,7 @@ export function testBus(name: string, make: (t: TestContext) => Promise<Buses>):
 			stop();
 			await meet(a, b);
 			for (const subject of ["gone", "unserved"])
-				await assert.rejects(a.request(subject, "", 5000), isProblem("noResponders"));
+				await assert.rejects(a.request(subject, "", 5000), isProblem("disconnected"));
 			for (const subject of ["throws", "never"])
 				await assert.rejects(a.request(subject, "", 50), isProblem("timeout"));
 		});

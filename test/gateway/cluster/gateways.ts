@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { hostname } from "node:os";
 import type { TestContext } from "node:test";
 import type { Bus } from "../../../gateway/bus.js";
-import { joinGateways } from "../../../gateway/cluster/join.js";
+import { joinGateways } from "../../../gateway/cluster/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { needs } from "../../support/extensions.js";
 import { bearer, monitorToken } from "../../support/gateway-settings.js";

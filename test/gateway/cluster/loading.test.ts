@@ -12,7 +12,7 @@ test("loads NATS and gateway/cluster only with NATS_URL, except for its settings
 		session.on("Debugger.scriptParsed", ({ params }) => { urls += params.url + "\\n"; });
 		await session.post("Debugger.enable");
 		const started = import(${JSON.stringify(import.meta.resolve("../../../gateway/main.js"))});
-		const isMissing = () => !["@nats-io/", "gateway/cluster/join."].every((part) => urls.includes(part));
+		const isMissing = () => !["@nats-io/", "gateway/cluster/extension."].every((part) => urls.includes(part));
 		// The start does not complete without servers.
 		if (process.env.NATS_URL) while (isMissing()) await new Promise((resolve) => setTimeout(resolve, 50));
 		else await started;
@@ -21,7 +21,7 @@ test("loads NATS and gateway/cluster only with NATS_URL, except for its settings
 	const areLoaded = async (environment: Readonly<Record<string, string>>) => {
 		const env = { PATH: process.env.PATH, DATA_DIR: await temporaryDirectory(t), PORT: "0", ...environment };
 		const { stdout } = await promisify(execFile)(process.execPath, words, { env });
-		const parts = ["gateway/sessions/", "gateway/cluster/join.", "@nats-io/"];
+		const parts = ["gateway/sessions/", "gateway/cluster/extension.", "@nats-io/"];
 		return parts.map((part) => stdout.includes(part));
 	};
 	assert.deepEqual(await areLoaded({}), [true, false, false]);

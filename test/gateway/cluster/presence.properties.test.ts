@@ -56,23 +56,21 @@ class Node {
 				this.heard += 1;
 			},
 		});
-		this.cluster = new Cluster({
+		const core = {
 			...clock,
-			bus: this.bus,
 			events,
 			sessions: this.sessions,
-			id: randomUUID(),
+			peers: { id: randomUUID() },
 			name: () => "one",
-			catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) },
-			monitors: { subscriptions: () => [this.monitor] },
-			announce: () => {},
+			firmware: { catalog: { read: async () => ({ schema: 1, latest: null, releases: [] }) as const } },
+			monitors: { subscriptions: () => [this.monitor], broadcast: () => {} },
 			execute: async () => rejectMessage("unknown_target", "none"),
 			metrics: createMetrics(new Registry()),
 			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
 			limits: { gatewayBeatMs: beatMs, subscribeMs: 0 },
-		});
-		events.on(this.cluster.directory.listeners);
-		events.on(this.cluster.listeners);
+		};
+		this.cluster = new Cluster(core, this.bus);
+		for (const listeners of this.cluster.listeners) events.on(listeners);
 	}
 
 	connect(deviceId: string, isNamed: boolean): void {
@@ -134,7 +132,7 @@ class World {
 	add(): Node {
 		const node = new Node(this.server, () => this.#time);
 		this.nodes.push(node);
-		void node.cluster.start();
+		void node.cluster.open();
 		return node;
 	}
 
@@ -165,7 +163,7 @@ class World {
 
 	/** Sends the pending uplinks of a session, and ends the rest. */
 	close(): void {
-		for (const { cluster } of this.nodes) cluster.leave();
+		for (const { cluster } of this.nodes) void cluster.close();
 	}
 
 	at(index: number): Node {
@@ -304,7 +302,7 @@ test("considers no gateway lost after a suspension, and ignores invalid messages
 	for (const text of ["{]", "[]"]) a.bus.publish("gw.hb.x", text);
 	await world.turns(4);
 	world.standStill(10);
-	for (const { cluster } of [a, b]) assert.equal(JSON.parse(cluster.frame()).gateways, 2);
+	for (const { cluster } of [a, b]) assert.equal(JSON.parse(cluster.channels.cluster().join()).gateways, 2);
 	a.connect("dev-1-000001", true);
 	await world.turns(4);
 	assert.equal(b.connected().length, 1);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Bucket, type Bus, BusError } from "../../../gateway/bus.js";
-import { joinGateways } from "../../../gateway/cluster/join.js";
+import { joinGateways } from "../../../gateway/cluster/extension.js";
 import { UploadStore } from "../../../gateway/firmware/upload-store.js";
 import { sha256Of } from "../../support/bytes.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";

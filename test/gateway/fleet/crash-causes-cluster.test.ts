@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinGateways } from "../../../gateway/cluster/join.js";
+import { joinGateways } from "../../../gateway/cluster/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { limits } from "../cluster/gateways.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { joinGateways } from "../../../gateway/cluster/join.js";
+import { joinGateways } from "../../../gateway/cluster/extension.js";
 import { extensions } from "../../../gateway/extensions.js";
 import { withHomeAssistant } from "../../../gateway/home-assistant/extension.js";
 import { call } from "../../support/call.js";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { features } from "../../../device/protocol/messages.js";
-import { joinGateways } from "../../../gateway/cluster/join.js";
+import { joinGateways } from "../../../gateway/cluster/extension.js";
 import { temporaryDirectory } from "../../support/cleanup.js";
 import { eventually, waitUntil } from "../../support/eventually.js";
 import { MemoryServer } from "../../support/memory-bus.js";

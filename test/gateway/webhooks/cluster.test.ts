@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { noCounts } from "../../../gateway/api/rollout.js";
-import { joinGateways } from "../../../gateway/cluster/join.js";
+import { joinGateways } from "../../../gateway/cluster/extension.js";
 import type { Core } from "../../../gateway/extension.js";
 import { waitUntil } from "../../support/eventually.js";
 import { bearer, runGateway, temporaryDirectory } from "../../support/running.js";
