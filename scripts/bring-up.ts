@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { messageOf } from "../device/message-of.js";
 import { boardOf } from "./boards/build.js";
 import { flashBoard } from "./boards/flash-board.js";
+import { readPins } from "./boards/pins.js";
 import { SerialPort } from "./boards/serial.js";
 import { findPort, needBoardTools } from "./boards/tools.js";
 import { type BringUpArguments, known, readArguments, usage } from "./bring-up/arguments.js";
 import { BringUpBoard } from "./bring-up/board.js";
-import { bringUpManifest, readPins } from "./bring-up/hardware.js";
+import { bringUpManifest } from "./bring-up/hardware.js";
 import { changes, table } from "./bring-up/report.js";
 import { runSteps } from "./bring-up/run.js";
 import { Terminal } from "./bring-up/terminal.js";
@@ -42,7 +43,7 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 /** Builds and flashes the program, unless it is kept. @returns the serial port @throws Error with all missing prerequisites */
-async function install({ model, isKept, port, isAnyVersion = false }: BringUpArguments): Promise<string> {
+async function install({ model, isKept, port, isAnyVersion }: BringUpArguments): Promise<string> {
 	const problems = new Problems();
 	const sdk = isKept ? undefined : needBoardTools(problems, { isAnyVersion });
 	const path = problems.attempt(() => findPort(thisMachine(), port ?? process.env.UPLOAD_PORT));

@@ -17,7 +17,8 @@ import { applyInput, inputExamples } from "../hosts/virtual/node/input.js";
 import { VirtualDevice, type VirtualDeviceOptions } from "../hosts/virtual/node/virtual-device.js";
 import { findXs } from "../hosts/virtual/node/xs.js";
 import { type Arguments, runCommand, UsageError } from "./command-line/command.js";
-import { findModel, findToken, modelNames } from "./command-line/device-settings.js";
+import { findModel, modelNames } from "./command-line/device-settings.js";
+import { findGatewayToken } from "./command-line/gateway-token.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
 
@@ -53,7 +54,7 @@ async function run({ values }: Arguments<typeof options>): Promise<void> {
 	if (!model) throw new UsageError(`--model must be ${modelNames.join(" or ")}.`);
 	if (serial !== undefined && !/^[0-9a-f]{6}$/i.test(serial))
 		throw new UsageError("--serial must be six hexadecimal digits.");
-	const token = findToken();
+	const token = findGatewayToken("device");
 	const { dataDir } = readSettings({ DATA_DIR: process.env.DATA_DIR });
 	const identity = claimIdentity({ dataDir, model, serial });
 	process.on("exit", () => identity.close());

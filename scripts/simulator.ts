@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { installedSettings } from "../device/protocol/messages.js";
 import { needSdk } from "./boards/tools.js";
 import { exitCodeOf } from "./command-line/child.js";
-import { print, runWords, UsageError } from "./command-line/command.js";
-import { findToken, modelNames, readGateway } from "./command-line/device-settings.js";
+import { print, runWords } from "./command-line/command.js";
+import { modelNames, readGateway, settingsOf } from "./command-line/device-settings.js";
 import { thisMachine } from "./command-line/machine.js";
 import { Problems } from "./command-line/problems.js";
 import { projectFolder } from "./command-line/project.js";
 import { builtInReleaseKeys } from "./command-line/release-keys.js";
-import { parseDeviceWords } from "./command-line/setting-words.js";
+import { readDeviceWords } from "./command-line/setting-words.js";
 import { anyVersionFlag } from "./moddable/sdk.js";
 import { buildForSimulator, findWindow, startSimulator } from "./simulator/app.js";
 import { claimFolder } from "./simulator/folder.js";
@@ -56,11 +56,9 @@ async function run(words: readonly string[]): Promise<void> {
 
 /** @throws UsageError with all errors */
 function readArguments(words: readonly string[]) {
-	const problems = new Problems();
-	const { model, values, isAnyVersion } = parseDeviceWords(words, known, problems);
-	const { gateway = "ws://127.0.0.1:8080/device", token = problems.attempt(findToken) } = values;
-	const { ca } = readGateway({ ...values, gateway }, problems);
-	if (problems.areFound || !model) throw problems.asError(UsageError);
-	const settings = { ssid: "Simulated", gateway, ...values, ...(token && { token }), ...(ca && { ca }) };
-	return { model, settings, isAnyVersion };
+	return readDeviceWords(words, known, ({ values }, problems) => {
+		const { gateway = "ws://127.0.0.1:8080/device" } = values;
+		const { ca, token } = readGateway({ ...values, gateway }, problems);
+		return { settings: { ssid: "Simulated", ...values, gateway, ...settingsOf({ token, ca }) } };
+	});
 }

@@ -1,19 +1,11 @@
 /** Parses and checks the command line of `npm run flash`. */
 
 import { installedSettings } from "../../device/protocol/messages.js";
-import type { Model } from "../../device/protocol/schema.js";
 import { isLoopback, passwordProblem, ssidProblem } from "../../hosts/esp32/nvs-settings.js";
-import { UsageError } from "../command-line/command.js";
-import {
-	type DeviceSettings,
-	findToken,
-	modelNames,
-	readGateway,
-	settingsOf,
-} from "../command-line/device-settings.js";
-import { Problems } from "../command-line/problems.js";
-import { parseDeviceWords } from "../command-line/setting-words.js";
-import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
+import { type DeviceSettings, modelNames, readGateway, settingsOf } from "../command-line/device-settings.js";
+import type { Problems } from "../command-line/problems.js";
+import { readDeviceWords } from "../command-line/setting-words.js";
+import { anyVersionFlag } from "../moddable/sdk.js";
 
 export const usage = `Usage: npm run flash -- ${modelNames.join("|")} ssid=… password=… [gateway=ws://192.168.1.20:8080/device] [token=…]
        npm run flash -- ${modelNames.join("|")} keep [port=…]
@@ -33,36 +25,24 @@ const names = [...installedSettings, "port"] as const;
 type Values = { readonly [Name in (typeof names)[number]]?: string };
 export const known = { names, flags: ["keep", anyVersionFlag] };
 
-export interface FlashArguments extends FindOptions {
-	readonly model: Model;
-	/** Undefined keeps the settings on the board. */
-	readonly settings: DeviceSettings | undefined;
-	/** Serial port; undefined to detect it. */
-	readonly port: string | undefined;
+/** @returns arguments, in which no settings keep those on the board @throws UsageError with all errors */
+export function readArguments(words: readonly string[]) {
+	return readDeviceWords(words, known, ({ values, flags }, problems) => {
+		const isKept = flags.includes("keep");
+		if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))
+			problems.add("keep cannot be combined with settings, since it does not change them.");
+		return { settings: isKept ? undefined : readSettings(values, problems), port: values.port };
+	});
 }
 
-/** @throws UsageError with all errors */
-export function readArguments(words: readonly string[]): FlashArguments {
-	const problems = new Problems();
-	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, known, problems);
-	const isKept = set.flags.includes("keep");
-	const settings = isKept ? undefined : readSettings(values, problems);
-	if (isKept && names.some((name) => name !== "port" && values[name] !== undefined))
-		problems.add("keep cannot be combined with settings, since it does not change them.");
-	if (problems.areFound || !model) throw problems.asError(UsageError);
-	return { model, settings, port: values.port, isAnyVersion };
-}
-
-function readSettings(values: Values, problems: Problems): DeviceSettings {
+function readSettings({ port: _, ...values }: Values, problems: Problems): DeviceSettings {
 	checkNetwork(values, problems);
-	const { url, ca } = readGateway(values, problems);
+	const { url, ca, token } = readGateway(values, problems);
 	if (url && isLoopback(url.host))
 		problems.add(
 			`A board cannot reach ${url.host}. Specify the address of the gateway in your network, and start it with HOST=0.0.0.0.`,
 		);
-	const token = values.token ?? problems.attempt(findToken);
-	const { port: _, ...given } = values;
-	return settingsOf({ ...given, token, ca });
+	return settingsOf({ ...values, token, ca });
 }
 
 function checkNetwork({ ssid, password, ssid2, password2 }: Values, problems: Problems): void {

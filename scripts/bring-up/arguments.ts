@@ -1,11 +1,8 @@
 /** Parses the command line of `npm run bring-up`. */
 
-import type { Model } from "../../device/protocol/models.js";
-import { UsageError } from "../command-line/command.js";
 import { modelNames } from "../command-line/device-settings.js";
-import { Problems } from "../command-line/problems.js";
-import { parseDeviceWords } from "../command-line/setting-words.js";
-import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
+import { readDeviceWords } from "../command-line/setting-words.js";
+import { anyVersionFlag } from "../moddable/sdk.js";
 import { steps } from "./run.js";
 
 const stepNames = steps.map(({ name }) => name);
@@ -22,20 +19,11 @@ required changes of hosts/<board>/pins.ts. The settings of the board are kept.
 
 export const known = { names: ["port"], flags: ["keep", anyVersionFlag, ...stepNames] } as const;
 
-export interface BringUpArguments extends FindOptions {
-	readonly model: Model;
-	readonly isKept: boolean;
-	/** Serial port; undefined to detect it. */
-	readonly port: string | undefined;
-	/** Names of the steps; empty for all. */
-	readonly steps: readonly string[];
-}
+export type BringUpArguments = ReturnType<typeof readArguments>;
 
-/** @throws UsageError with all errors */
-export function readArguments(words: readonly string[]): BringUpArguments {
-	const problems = new Problems();
-	const { model, values, flags, isAnyVersion } = parseDeviceWords(words, known, problems);
-	if (problems.areFound || !model) throw problems.asError(UsageError);
-	const steps = flags.filter((flag) => stepNames.includes(flag));
-	return { model, isKept: flags.includes("keep"), isAnyVersion, port: values.port, steps };
+/** @returns arguments; no steps select all @throws UsageError with all errors */
+export function readArguments(words: readonly string[]) {
+	return readDeviceWords(words, known, ({ values: { port }, flags }) => {
+		return { isKept: flags.includes("keep"), port, steps: flags.filter((flag) => stepNames.includes(flag)) };
+	});
 }

@@ -1,10 +1,5 @@
 /** Hardware that a bring-up expects, and its program. */
 
-import type { Model } from "../../device/protocol/models.js";
-import type { BoardTuning, Proto1Tuning } from "../../hosts/esp32/pins.js";
-import { boardOf } from "../boards/build.js";
-import type { AllPins } from "./step.js";
-
 /** Path relative to the project. */
 export const bringUpManifest = "hosts/esp32/bring-up/manifest.json";
 
@@ -22,14 +17,3 @@ export const boardModule = {
 	/** GPIOs of ADC1. */
 	analogPins: range(1, 10),
 } as const;
-
-interface BoardFile {
-	readonly pins: AllPins;
-	readonly tuning: BoardTuning | Proto1Tuning;
-}
-
-/** Reads the current pins.ts, which may have changed since the last run. */
-export async function readPins(model: Model): Promise<AllPins> {
-	const { pins, tuning }: BoardFile = await import(`../../hosts/${boardOf(model)}/pins.js`);
-	return { ...pins, ...tuning };
-}

@@ -2,7 +2,7 @@
 
 import type { Chip } from "../../device/protocol/messages.js";
 import type { BoardPart, Model } from "../../device/protocol/models.js";
-import type { BoardPins } from "../../hosts/esp32/pins.js";
+import type { AllPins } from "../boards/pins.js";
 import type { BringUpBoard } from "./board.js";
 
 /** Interaction with the person at the terminal. */
@@ -22,15 +22,6 @@ export interface Reading<T> {
 	/** One line of text. */
 	readonly text: string;
 	readonly result?: T;
-}
-
-/** All pins that pins.ts of a board may contain. */
-export interface AllPins extends BoardPins {
-	readonly haptics?: number;
-	readonly ambientLight?: number;
-	readonly touch?: number;
-	/** From the tuning in the same file. */
-	readonly touchThreshold?: number;
 }
 
 export interface Context {

@@ -23,17 +23,26 @@ export function settingsOf(values: Readonly<Record<string, string | undefined>>)
 	return Object.fromEntries(entries);
 }
 
-/** Checks the address of the gateway and its CA certificate, a file in PEM or DER. @returns the certificate's DER in base64 */
-export function readGateway({ gateway, ca: file }: GatewaySettings, problems: Problems) {
+/**
+ * Checks the address of the gateway and its CA certificate, a file in PEM or DER, and finds the token.
+ * @returns the parsed address, the token, and the certificate's DER in base64
+ */
+export function readGateway({ gateway, ca: file, token }: GatewaySettings, problems: Problems) {
 	const url = gateway ? problems.attempt(() => parseGatewayUrl(gateway)) : undefined;
 	if (url?.isSecure && !file)
 		problems.add("wss requires ca=…, the PEM file of the authority that signed the gateway's certificate.");
-	return { url, ca: file ? problems.attempt(() => readAuthority(file)) : undefined };
+	return {
+		url,
+		ca: file ? problems.attempt(() => readAuthority(file)) : undefined,
+		token: token ?? problems.attempt(() => findGatewayToken("device")),
+	};
 }
 
 interface GatewaySettings {
 	readonly gateway?: string;
 	readonly ca?: string;
+	/** Default: that of the gateway on this computer. */
+	readonly token?: string;
 }
 
 /** @returns DER in base64 @throws Error */
@@ -47,9 +56,4 @@ function readAuthority(file: string): string {
 	const base64 = certificate.raw.toString("base64");
 	if (base64.length <= longestAuthority) return base64;
 	throw new Error(`${file} is too long: a device stores a certificate of at most 2997 bytes in DER.`);
-}
-
-/** Returns the device token of the gateway on this computer. @throws Error if there is none */
-export function findToken(): string {
-	return findGatewayToken("device");
 }

@@ -1,23 +1,38 @@
-/** Parses settings on a command line, written as `name=value`, `--name value` or `--name=value`. */
+/**
+ * Parses the command line of a command for a device: a model, flags, and settings, written as `name=value`, `--name value` or
+ * `--name=value`.
+ */
 
 import { parseArgs } from "node:util";
+import type { Model } from "../../device/protocol/schema.js";
 import { trimmedSetting } from "../../hosts/esp32/nvs-settings.js";
 import { anyVersionFlag } from "../moddable/sdk.js";
+import { UsageError } from "./command.js";
 import { findModel, modelNames } from "./device-settings.js";
-import type { Problems } from "./problems.js";
+import { Problems } from "./problems.js";
 
-/** Arguments of a command. */
-interface KnownWords<Name extends string = string> {
+interface KnownWords<Name extends string> {
 	readonly names: readonly Name[];
 	/** Flags, accepted with or without dashes. */
 	readonly flags: readonly string[];
 }
 
-function parseSettingWords<Name extends string>(
-	words: readonly string[],
+interface DeviceWords<Name extends string> {
+	readonly values: { readonly [N in Name]?: string };
+	readonly flags: readonly string[];
+}
+
+/** @param read converts the words, and collects further problems @throws UsageError with all problems */
+export function readDeviceWords<Name extends string, T>(
+	[first, ...words]: readonly string[],
 	{ names, flags }: KnownWords<Name>,
-	problems: Problems,
-) {
+	read: (words: DeviceWords<Name>, problems: Problems) => T,
+): T & { readonly model: Model; readonly isAnyVersion: boolean } {
+	const problems = new Problems();
+	const model = findModel(first);
+	const list = modelNames.join(" or ");
+	const isOther = first !== undefined && !first.includes("=");
+	if (!model) problems.add(`Specify the model first: ${list}${isOther ? `, not ${first}` : ""}.`);
 	const { tokens } = parseArgs({
 		args: words.map((word) => (names.some((name) => word.startsWith(`${name}=`)) ? `--${word}` : word)),
 		options: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
@@ -40,18 +55,7 @@ function parseSettingWords<Name extends string>(
 		// The word is not printed, since it may be a part of a password.
 		else problems.add(`Unknown argument ${token.index + 2}. ${known}`);
 	}
-	return { values, flags: found, isAnyVersion: found.includes(anyVersionFlag) };
-}
-
-/** Parses a model followed by settings and flags. @param problems collects a message for a missing model and for each unknown word */
-export function parseDeviceWords<Name extends string>(
-	[first, ...words]: readonly string[],
-	known: KnownWords<Name>,
-	problems: Problems,
-) {
-	const model = findModel(first);
-	const list = modelNames.join(" or ");
-	const isOther = first !== undefined && !first.includes("=");
-	if (!model) problems.add(`Specify the model first: ${list}${isOther ? `, not ${first}` : ""}.`);
-	return { model, ...parseSettingWords(words, known, problems) };
+	const result = read({ values, flags: found }, problems);
+	if (problems.areFound || !model) throw problems.asError(UsageError);
+	return { ...result, model, isAnyVersion: found.includes(anyVersionFlag) };
 }

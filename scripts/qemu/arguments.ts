@@ -1,20 +1,12 @@
 /** Parses and checks the command line of `npm run qemu`. */
 
 import { type InstalledSetting, installedSettings } from "../../device/protocol/messages.js";
-import type { Model } from "../../device/protocol/models.js";
 import { isLoopback } from "../../hosts/esp32/nvs-settings.js";
 import { inputExamples } from "../../hosts/virtual/node/input.js";
-import { UsageError } from "../command-line/command.js";
-import {
-	type DeviceSettings,
-	findToken,
-	modelNames,
-	readGateway,
-	settingsOf,
-} from "../command-line/device-settings.js";
-import { Problems } from "../command-line/problems.js";
-import { parseDeviceWords } from "../command-line/setting-words.js";
-import { anyVersionFlag, type FindOptions } from "../moddable/sdk.js";
+import { type DeviceSettings, modelNames, readGateway, settingsOf } from "../command-line/device-settings.js";
+import type { Problems } from "../command-line/problems.js";
+import { readDeviceWords } from "../command-line/setting-words.js";
+import { anyVersionFlag } from "../moddable/sdk.js";
 
 /** Address of this computer in the user network of QEMU, where 127.0.0.1 is the device itself. */
 const hostAddress = "10.0.2.2";
@@ -39,38 +31,25 @@ const settingNames = installedSettings.filter(
 );
 const names = [...settingNames, "version"] as const;
 const modes = ["build", "keep"] as const;
-type Values = { readonly [Name in (typeof names)[number]]?: string };
+type Values = { readonly [Name in (typeof settingNames)[number]]?: string };
 export const known = { names, flags: [...modes, anyVersionFlag] };
 
-export interface QemuArguments extends FindOptions {
-	readonly model: Model;
-	/** Undefined keeps the settings of the device. */
-	readonly settings: DeviceSettings | undefined;
-	/** `run` builds and starts, `keep` starts, `build` builds. */
-	readonly mode: "run" | (typeof modes)[number];
-	/** Version of the image; default: that of package.json. */
-	readonly version: string | undefined;
-}
-
-/** @throws UsageError with all errors */
-export function readArguments(words: readonly string[]): QemuArguments {
-	const problems = new Problems();
-	const { model, values, isAnyVersion, ...set } = parseDeviceWords(words, known, problems);
-	const mode = modes.find((name) => set.flags.includes(name)) ?? "run";
-	const { version, ...settingValues } = values;
-	const hasSettings = Object.keys(settingValues).length > 0;
-	if (mode === "keep" && (hasSettings || version !== undefined))
-		problems.add("keep cannot be combined with settings or version=, since it changes nothing.");
-	if (mode === "build" && hasSettings)
-		problems.add("build accepts version= only, since an image contains no settings.");
-	const settings = mode === "run" ? readSettings(settingValues, problems) : undefined;
-	if (problems.areFound || !model) throw problems.asError(UsageError);
-	return { model, settings, mode, version, isAnyVersion };
+/** @returns arguments, in which no settings keep those of the device @throws UsageError with all errors */
+export function readArguments(words: readonly string[]) {
+	return readDeviceWords(words, known, ({ values: { version, ...values }, flags }, problems) => {
+		const mode = modes.find((name) => flags.includes(name)) ?? "run";
+		const hasSettings = Object.keys(values).length > 0;
+		if (mode === "keep" && (hasSettings || version !== undefined))
+			problems.add("keep cannot be combined with settings or version=, since it changes nothing.");
+		if (mode === "build" && hasSettings)
+			problems.add("build accepts version= only, since an image contains no settings.");
+		return { settings: mode === "run" ? readSettings(values, problems) : undefined, mode, version };
+	});
 }
 
 function readSettings(values: Values, problems: Problems): DeviceSettings {
-	const { url, ca } = readGateway(values, problems);
-	const { gateway: given = "", token = problems.attempt(findToken) } = values;
+	const { url, ca, token } = readGateway(values, problems);
+	const { gateway: given = "" } = values;
 	if (!given)
 		problems.add("Specify gateway=…, the address that npm start prints, such as ws://127.0.0.1:8080/device.");
 	const host = url && hostInQemu(url.host);

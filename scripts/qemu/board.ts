@@ -3,17 +3,9 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
-import type { Model } from "../../device/protocol/models.js";
-import { pins as dev1 } from "../../hosts/dev-1/pins.js";
-import type { BoardPins, Proto1Pins } from "../../hosts/esp32/pins.js";
-import { pins as proto1 } from "../../hosts/proto-1/pins.js";
 import { Board } from "../../hosts/virtual/node/board.js";
 import type { InputName } from "../../hosts/virtual/peripherals.js";
-
-export const boardPins: Readonly<Record<Model, EmulatedBoardOptions["pins"]>> = {
-	"DEV-1": dev1,
-	"PROTO-1": proto1,
-};
+import type { AllPins } from "../boards/pins.js";
 
 /** Output of the board model. */
 export interface BoardEvent {
@@ -39,7 +31,7 @@ const readMs = 100;
 export interface EmulatedBoardOptions {
 	/** Connected to the character device of the board model. */
 	readonly stream: Duplex;
-	readonly pins: BoardPins & Partial<Proto1Pins>;
+	readonly pins: AllPins;
 	/** File to which QEMU appends samples; absent: the board's listeners hear nothing. */
 	readonly samplesFile?: string;
 	readonly onEvent?: (event: BoardEvent) => void;

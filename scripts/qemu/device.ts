@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { idOf, type Model } from "../../device/protocol/models.js";
 import { binFolder, buildBoard, qemuBoardOf } from "../boards/build.js";
 import { makeFlashImage, settingsPartition } from "../boards/flash-image.js";
+import { readPins } from "../boards/pins.js";
 import { needBoardTools } from "../boards/tools.js";
 import { exitCodeOf } from "../command-line/child.js";
 import { thisMachine } from "../command-line/machine.js";
@@ -12,7 +13,7 @@ import { Problems } from "../command-line/problems.js";
 import { packageVersion, projectFolder } from "../command-line/project.js";
 import { builtInReleaseKeys } from "../command-line/release-keys.js";
 import { readArguments } from "./arguments.js";
-import { boardPins, EmulatedBoard } from "./board.js";
+import { EmulatedBoard, type EmulatedBoardOptions } from "./board.js";
 import { findQemu, macAddress, type QemuOptions, startQemu } from "./tools.js";
 
 const outputFolder = join(projectFolder, ".cache", "qemu");
@@ -43,7 +44,7 @@ export async function setUp(words: readonly string[]): Promise<EmulatedDevice | 
 	mkdirSync(folder, { recursive: true });
 	const { settings } = request;
 	if (settings) writeFileSync(flashFile, makeFlashImage(bins, settingsPartition(settings)), { mode: 0o600 });
-	return new EmulatedDevice(model, { qemu, folder });
+	return new EmulatedDevice(model, await readPins(model), { qemu, folder });
 }
 
 /** Board in QEMU, which keeps its flash across power cuts. */
@@ -53,12 +54,12 @@ export class EmulatedDevice {
 	readonly #options: QemuOptions;
 	#qemu: ReturnType<typeof startQemu>;
 
-	constructor(model: Model, options: QemuOptions) {
+	constructor(model: Model, pins: EmulatedBoardOptions["pins"], options: QemuOptions) {
 		this.deviceId = idOf(model, macAddress);
 		this.#options = options;
 		this.#qemu = startQemu(options);
 		const samplesFile = join(options.folder, "sound.pcm");
-		this.board = new EmulatedBoard({ stream: this.#qemu.board, pins: boardPins[model], samplesFile });
+		this.board = new EmulatedBoard({ stream: this.#qemu.board, pins, samplesFile });
 	}
 
 	/** Process and serial port of the running QEMU. */

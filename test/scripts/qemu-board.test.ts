@@ -8,9 +8,12 @@ import { test } from "node:test";
 import type { Model } from "../../device/protocol/models.js";
 import { register, volumeRegister } from "../../hosts/esp32/es8311.js";
 import { applyInput } from "../../hosts/virtual/node/input.js";
-import { type BoardEvent, boardPins, EmulatedBoard } from "../../scripts/qemu/board.js";
+import { readPins } from "../../scripts/boards/pins.js";
+import { type BoardEvent, EmulatedBoard } from "../../scripts/qemu/board.js";
 import { temporaryDirectory } from "../support/cleanup.js";
 import { waitUntil } from "../support/eventually.js";
+
+const boardPins = { "DEV-1": await readPins("DEV-1"), "PROTO-1": await readPins("PROTO-1") };
 
 /** Connects a board to a model. @returns the board, lines sent to the model, and a function that sends a line of the model */
 function connect(model: Model, samplesFile?: string) {

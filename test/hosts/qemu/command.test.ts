@@ -11,7 +11,7 @@ import { makeFlashImage, settingsPartition } from "../../../scripts/boards/flash
 import { UsageError } from "../../../scripts/command-line/command.js";
 import { thisMachine } from "../../../scripts/command-line/machine.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
-import { type QemuArguments, readArguments } from "../../../scripts/qemu/arguments.js";
+import { readArguments } from "../../../scripts/qemu/arguments.js";
 import { findQemu } from "../../../scripts/qemu/tools.js";
 import { entryPoint } from "../../support/entry-point.js";
 import { withEnvironment } from "../../support/environment.js";
@@ -21,7 +21,7 @@ const work = mkdtempSync(join(tmpdir(), "qemu-"));
 after(() => rmSync(work, { recursive: true, force: true }));
 
 /** Parses arguments on a computer without gateway data. @throws UsageError with all problems */
-function readWith(DEVICE_TOKEN: string, words: readonly string[]): QemuArguments {
+function readWith(DEVICE_TOKEN: string, words: readonly string[]) {
 	return withEnvironment({ DATA_DIR: work, DEVICE_TOKEN }, () => readArguments(words));
 }
 const read = (...words: string[]) => readWith("", ["dev-1", ...words]);

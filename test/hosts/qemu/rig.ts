@@ -11,10 +11,11 @@ import type { Model } from "../../../device/protocol/models.js";
 import { withFileLock } from "../../../gateway/storage/file-lock.js";
 import { binFolder, qemuBoardOf } from "../../../scripts/boards/build.js";
 import { makeFlashImage, partitionNamed, settingsPartition } from "../../../scripts/boards/flash-image.js";
+import { type AllPins, readPins } from "../../../scripts/boards/pins.js";
 import type { DeviceSettings } from "../../../scripts/command-line/device-settings.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
-import { type BoardEvent, boardPins, EmulatedBoard } from "../../../scripts/qemu/board.js";
+import { type BoardEvent, EmulatedBoard } from "../../../scripts/qemu/board.js";
 import { startQemu } from "../../../scripts/qemu/tools.js";
 import { buildQuietly } from "../../support/board-builds.js";
 import type { Certificate } from "../../support/certificates.js";
@@ -34,6 +35,7 @@ export interface BuiltForQemu {
 	readonly symbols: ReadonlyMap<string, number>;
 	/** Boot loader, partition table and image. */
 	readonly flash: Uint8Array;
+	readonly pins: AllPins;
 }
 
 const outputFolder = join(projectFolder, ".cache", "qemu");
@@ -49,7 +51,12 @@ export function buildForQemu(sdk: ModdableSdk, model: Model, releaseKeys = ""): 
 		const symbols = new Map(
 			Array.from(lines, ([, address = "", name = ""]) => [name, Number.parseInt(address, 16)]),
 		);
-		return { image, symbols, flash: makeFlashImage(bins, settingsPartition({})) };
+		return {
+			image,
+			symbols,
+			flash: makeFlashImage(bins, settingsPartition({})),
+			pins: await readPins(model),
+		};
 	};
 	return withFileLock(disk, outputFolder, work, Number.POSITIVE_INFINITY);
 }
@@ -122,7 +129,7 @@ export class QemuRig {
 	}
 
 	#powerOn(): Started {
-		const { qemu, model } = this.#options;
+		const { qemu, built } = this.#options;
 		const { child, stdout, board: stream } = startQemu({ qemu, folder: this.#folder, isDeterministic: true });
 		stdout.setEncoding("latin1").on("data", (text: string) => {
 			this.serial += text;
@@ -132,7 +139,7 @@ export class QemuRig {
 			this.events.push(event);
 			this.#arrived();
 		};
-		return { child, board: new EmulatedBoard({ stream, pins: boardPins[model], onEvent }) };
+		return { child, board: new EmulatedBoard({ stream, pins: built.pins, onEvent }) };
 	}
 
 	async #cutPower(): Promise<void> {

@@ -8,7 +8,8 @@ import { type ButtonName, buttonNames } from "../../../../device/host.js";
 import type { Board } from "../../../../hosts/virtual/node/board.js";
 import type { Channel, ChannelHandler } from "../../../../hosts/virtual/node/channel.js";
 import { type Partition, partitionsFile, readPartitions } from "../../../../scripts/boards/flash-image.js";
-import type { AllPins, Person, Reading } from "../../../../scripts/bring-up/step.js";
+import type { AllPins } from "../../../../scripts/boards/pins.js";
+import type { Person, Reading } from "../../../../scripts/bring-up/step.js";
 
 export interface Wiring {
 	/** undefined: no codec. */
