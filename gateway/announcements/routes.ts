@@ -71,7 +71,8 @@ export function createSoundRoutes(options: AnnouncementsOptions): readonly Route
 			const ending = new AbortController();
 			response.once("close", () => ending.abort());
 			const speaking = speech.speak(text, ending.signal);
-			const timer = setTimeout(() => ending.abort(tooSlow(speechMs)), speechMs);
+			const detail = `Speech synthesis took longer than ${speechMs / 1000} s. Shorten the text, try again later, or announce it without a preview.`;
+			const timer = setTimeout(() => ending.abort(new RequestError(503, detail)), speechMs);
 			const file = Buffer.concat(await speaking.finally(() => clearTimeout(timer)));
 			// Omits the ETag, which send() would compute from the body.
 			response.set({
@@ -83,13 +84,6 @@ export function createSoundRoutes(options: AnnouncementsOptions): readonly Route
 			return streamed;
 		},
 	});
-}
-
-function tooSlow(limitMs: number): RequestError {
-	return new RequestError(
-		503,
-		`Speech synthesis took longer than ${limitMs / 1000} s. Shorten the text, try again later, or announce it without a preview.`,
-	);
 }
 
 /** @throws {RequestError} 404 */

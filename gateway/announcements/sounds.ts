@@ -283,11 +283,10 @@ function describe(sha256: string, { name, lengthMs, size, createdAt }: SoundReco
  */
 export async function* bodyOf(request: IncomingMessage, windowMs = 30_000): AsyncIterable<Buffer> {
 	const chunks = request.iterator({ destroyOnReturn: false });
-	let size = 0;
 	let stopWatching = () => {};
 	const stalled = new Promise<never>((_resolve, reject) => {
 		const fail = () => reject(new RequestError(408, "The upload stalled. Try again."));
-		stopWatching = watchProgress(request, windowMs, () => size, fail);
+		stopWatching = watchProgress(request, windowMs, fail);
 	});
 	// It may stall while a chunk is processed.
 	stalled.catch(() => {});
@@ -298,7 +297,6 @@ export async function* bodyOf(request: IncomingMessage, windowMs = 30_000): Asyn
 			});
 			const { done, value } = await Promise.race([next, stalled]);
 			if (done) return;
-			size += value.length;
 			yield value;
 		}
 	} finally {

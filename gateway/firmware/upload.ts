@@ -147,12 +147,7 @@ function readForm(
 			size += chunk.length;
 			if (size > maxBytes + formOverhead) reject(tooLarge(maxBytes));
 		});
-		stopWatching = watchProgress(
-			request,
-			progressMs,
-			() => size,
-			() => reject(stalled),
-		);
+		stopWatching = watchProgress(request, progressMs, () => reject(stalled));
 		request.pipe(form);
 	});
 	const all = read.then((filename) => ({ filename, signature: signature?.trim() || undefined }));

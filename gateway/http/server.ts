@@ -51,19 +51,14 @@ const progressBytes = 16 * 1024;
 
 /**
  * Monitors the progress of an upload.
- * @param receivedBytes returns the number of bytes received so far
  * @param onStalled called after each window of `windowMs` with less than 16 KiB, until the body is complete
  * @returns function that stops it
  */
-export function watchProgress(
-	request: IncomingMessage,
-	windowMs: number,
-	receivedBytes: () => number,
-	onStalled: () => void,
-): () => void {
-	let before = receivedBytes();
+export function watchProgress(request: IncomingMessage, windowMs: number, onStalled: () => void): () => void {
+	const { socket } = request;
+	let before = socket.bytesRead;
 	const timer = setInterval(() => {
-		const bytes = receivedBytes();
+		const bytes = socket.bytesRead;
 		if (bytes - before < progressBytes && !request.complete) onStalled();
 		before = bytes;
 	}, windowMs).unref();

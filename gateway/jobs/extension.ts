@@ -5,7 +5,6 @@ import type { Person } from "../api/person.js";
 import type { Core, Extension } from "../extension.js";
 import { sendList } from "../http/list.js";
 import { streamed } from "../http/routes.js";
-import { RequestError } from "../problem.js";
 import type { Described, Job, JobDescription, Jobs } from "./jobs.js";
 import { SharedJobs } from "./shared-jobs.js";
 
@@ -40,14 +39,7 @@ export function jobsExtension<D extends JobDescription, J extends Job<D>>({
 		},
 	} satisfies Extension;
 	/** Implements `JobService.has`. */
-	const has = async (job: string) => {
-		try {
-			return (await shared.find(job)).id === job;
-		} catch (error) {
-			if (error instanceof RequestError) return false;
-			throw error;
-		}
-	};
+	const has = async (job: string) => (await shared.find(job).catch(() => undefined)) !== undefined;
 	const order = ({ state }: { readonly state: string }) => states.indexOf(state);
 	/** Handlers of `GET`, `GET …/:id` and `DELETE …/:id`. */
 	const handlers = {

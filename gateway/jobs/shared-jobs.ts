@@ -69,11 +69,10 @@ export class SharedJobs<D extends JobDescription, J extends Job<D>> {
 		if (own) return { ...own.head(), devices: own.parts.shown() };
 		const first = await this.#request({ id });
 		const devices = [...first.devices];
-		const total = Object.values(first.counts).reduce((sum, count) => sum + count, 0);
-		while (devices.length < total) {
-			const next = (await this.#request({ id, from: devices.length })).devices;
-			if (next.length === 0) break;
-			devices.push(...next);
+		for (let { length } = devices; length === partsAtOnce; ) {
+			const next = await this.#request({ id, from: devices.length });
+			devices.push(...next.devices);
+			({ length } = next.devices);
 		}
 		return { ...first, devices };
 	}

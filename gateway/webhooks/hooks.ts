@@ -1,6 +1,5 @@
 /** Parses WEBHOOKS_FILE: receivers with their events and secrets. */
 
-import { readFileSync, statSync } from "node:fs";
 import { messageOf } from "../../device/message-of.js";
 import {
 	describeProblem,
@@ -21,8 +20,8 @@ import { parseJson } from "../api/json.js";
 import { maxExpressionLength, parseTags, type TagExpression } from "../api/tags.js";
 import { webhookEvents } from "../api/webhook.js";
 import { idOf } from "../digest.js";
-import { errorCode, StartError } from "../problem.js";
-import { requireRegularFile } from "../storage/atomic-file.js";
+import { StartError } from "../problem.js";
+import { readFileOf } from "../setting.js";
 import { isUsable } from "./signature.js";
 
 const secret = pattern(512, "^[\\x21-\\x7e]{16,}$", "at least 16 printable ASCII characters without spaces,");
@@ -58,7 +57,8 @@ export interface Hook extends Required<Omit<Infer<typeof hook>, "tags" | "secret
 export function readHooks(path: string): readonly Hook[] {
 	const rejection = (what: string) =>
 		new StartError(`WEBHOOKS_FILE is "${path}", which ${what}; set it to a JSON file such as ${example}.`);
-	const entries = parseJson(readText(path, rejection).trim());
+	const file = readFileOf({ WEBHOOKS_FILE: path }, "WEBHOOKS_FILE", `a JSON file such as ${example}`);
+	const entries = parseJson(String(file).trim());
 	if (!Array.isArray(entries)) throw rejection("is not a JSON list");
 	const ids = new Set<string>();
 	return entries.map((entry: unknown, index) => {
@@ -87,14 +87,5 @@ function readTags(text: string, index: number, rejection: (what: string) => Star
 		return parseTags(text);
 	} catch (error) {
 		throw rejection(`is wrong in ${index + 1}: tags: ${messageOf(error).replace(/\.$/, "")}`);
-	}
-}
-
-function readText(path: string, rejection: (what: string) => StartError): string {
-	try {
-		requireRegularFile(statSync(path), path);
-		return readFileSync(path, "utf8");
-	} catch (error) {
-		throw rejection(`cannot be read (${errorCode(error)})`);
 	}
 }

@@ -522,7 +522,10 @@ test("rejects to start with an invalid file, and explains what to change without
 			assert.match(said, expected);
 			for (const shown of [secret, ...wrongSecrets]) assert.ok(!said.includes(shown), said);
 		}
-	assert.throws(() => readHooks(`${path}-missing`), /WEBHOOKS_FILE is .*cannot be read \(ENOENT\)/);
+	assert.throws(
+		() => readHooks(`${path}-missing`),
+		/^StartError: Cannot read .* \(ENOENT\)\. Set WEBHOOKS_FILE/,
+	);
 });
 
 test("are an empty list without WEBHOOKS_FILE", async (t) => {
