@@ -37,6 +37,8 @@ export const socketLimits = Object.freeze({
 	slowMonitorBytes: 1024 * 1024,
 	/** Unsent bytes at which a monitor's socket is closed with 1013. */
 	stuckMonitorBytes: 8 * 1024 * 1024,
+	/** Time for a new monitor to subscribe before the reports of all gateways are fetched for its snapshot. */
+	subscribeMs: 250,
 	/** Debounce of the snapshot after forgetting devices. */
 	snapshotDebounceMs: 200,
 	/** Rate limit of a monitor's commands. */

@@ -17,12 +17,6 @@ export interface Peers {
 	defineQuery(name: string, answer: (text: string) => string): PeerQuery;
 	/** Fetches the latest reports of these devices, or of all, from their gateways. */
 	fetchReports(deviceIds?: readonly string[]): Promise<void>;
-	/**
-	 * Fetches all reports for the snapshot of a new monitor; undefined: this gateway has all reports.
-	 * @param isWaiting false once the monitor has subscribed and needs no snapshot of all devices
-	 * @param begin called when the reports are fetched
-	 */
-	readonly fetchReportsFor?: (isWaiting: () => boolean, begin: () => void) => Promise<void>;
 	/** Called when the monitors of this gateway may need reports of other devices. */
 	onInterestChanged(): void;
 	/** Synchronizes the tokens of all gateways, before they are opened. @throws {StartError} if their file is invalid */

@@ -22,13 +22,6 @@ import { Mirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 import { Reports } from "./reports.js";
 
-const clusterLimits = Object.freeze({
-	/** Heartbeat interval. A gateway that misses three counts as down. */
-	gatewayBeatMs: 2_000,
-	/** Time for a new monitor to subscribe before all reports are gathered for it. */
-	subscribeMs: 250,
-});
-
 export interface ClusterCore
 	extends Pick<Core, "sessions" | "events" | "metrics" | "name" | "now" | "monotonic" | "execute"> {
 	readonly log: Pick<Core["log"], "info" | "warn" | "error">;
@@ -38,6 +31,8 @@ export interface ClusterCore
 	readonly limits: Readonly<Record<string, number>>;
 }
 
+/** Heartbeat interval. A gateway that misses three counts as down. */
+const defaultBeatMs = 2_000;
 const beatsMissed = 3;
 /** Longer than selecting an image and writing the update to disk takes. */
 const commandMs = 8_000;
@@ -49,7 +44,7 @@ export class Cluster implements Extension {
 	readonly #bus: Bus;
 	/** Id of this gateway, new at each start. */
 	readonly #id: string;
-	readonly #limits: Readonly<Record<keyof typeof clusterLimits, number>>;
+	readonly #beatMs: number;
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
 	readonly #latestReports: Reports;
@@ -61,8 +56,6 @@ export class Cluster implements Extension {
 	/** Set only while monitors here need reports. */
 	#reports: Unsubscribe | undefined;
 	#interest = noInterest;
-	/** Number of monitors waiting for all reports. */
-	#gatheringFor = 0;
 	#timer: NodeJS.Timeout | undefined;
 	#tickedAt = 0;
 	#isBeatPlanned = false;
@@ -76,13 +69,13 @@ export class Cluster implements Extension {
 		this.#core = core;
 		this.#bus = bus;
 		this.#id = peers.id;
-		this.#limits = { ...clusterLimits, ...core.limits };
+		this.#beatMs = core.limits.gatewayBeatMs ?? defaultBeatMs;
 		this.#publishes = metrics.counter("gateway_bus_publishes_total", "Messages to other gateways", {
 			kind: ["beat", "report", "session"],
 		});
 		this.#members = new Members({
 			...core,
-			silenceMs: beatsMissed * this.#limits.gatewayBeatMs,
+			silenceMs: beatsMissed * this.#beatMs,
 			onUp: (member) => {
 				this.#sendHeartbeat();
 				this.#announce();
@@ -113,7 +106,6 @@ export class Cluster implements Extension {
 	/** Resolves once this gateway knows the other gateways and all devices. */
 	async open(): Promise<void> {
 		const [bus, id] = [this.#bus, this.#id];
-		const { gatewayBeatMs: beatMs } = this.#limits;
 		this.#subscriptions.push(
 			bus.subscribe(
 				"gw.hb.*",
@@ -136,9 +128,9 @@ export class Cluster implements Extension {
 			}),
 		);
 		this.#tickedAt = this.#core.monotonic();
-		this.#timer = setInterval(() => this.#tick(), beatMs).unref();
+		this.#timer = setInterval(() => this.#tick(), this.#beatMs).unref();
 		this.#sendHeartbeat();
-		await pause(beatMs / 8);
+		await new Promise((resolve) => setTimeout(resolve, this.#beatMs / 8));
 		await this.#directory.open();
 	}
 
@@ -172,16 +164,6 @@ export class Cluster implements Extension {
 	gather(ids?: readonly string[]): Promise<void> {
 		this.#announceInterest();
 		return this.#latestReports.gather(ids);
-	}
-
-	/** Implements `Peers.fetchReportsFor`. */
-	async gatherFor(isWaiting: () => boolean, begin: () => void): Promise<void> {
-		await pause(this.#limits.subscribeMs);
-		if (!isWaiting()) return;
-		this.#gatheringFor += 1;
-		await this.gather();
-		begin();
-		this.#gatheringFor -= 1;
 	}
 
 	/** Ids of the other gateways that are up. */
@@ -241,7 +223,7 @@ export class Cluster implements Extension {
 	/** Collects the interest of the monitors connected here. */
 	#interestNow(): Interest {
 		const devices = new Set<string>();
-		let all = this.#gatheringFor > 0;
+		let all = false;
 		let summary = false;
 		for (const monitor of this.#core.monitors.subscriptions()) {
 			all ||= monitor.devices === undefined;
@@ -307,7 +289,7 @@ export class Cluster implements Extension {
 	#tick(): void {
 		const at = this.#core.monotonic();
 		// After this process was suspended, messages of other gateways are still unread.
-		const wasSuspended = at - this.#tickedAt > 2 * this.#limits.gatewayBeatMs;
+		const wasSuspended = at - this.#tickedAt > 2 * this.#beatMs;
 		this.#tickedAt = at;
 		if (!wasSuspended) this.#members.check();
 		this.#directory.writeFailed();
@@ -344,8 +326,4 @@ export class Cluster implements Extension {
 			}
 		};
 	}
-}
-
-function pause(ms: number): Promise<void> {
-	return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -81,7 +81,6 @@ export function joinGateways(
 			};
 		},
 		fetchReports: async (ids) => cluster?.gather(ids),
-		fetchReportsFor: async (isWaiting, begin) => cluster?.gatherFor(isWaiting, begin),
 		onInterestChanged: () => cluster?.onInterest(),
 		openTokens: async (own, onProblem) => {
 			tokens = new SharedTokens({ bus, tokens: own, onProblem });

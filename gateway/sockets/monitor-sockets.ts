@@ -4,6 +4,7 @@
  */
 
 import type { Duplex } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import type { WebSocket } from "ws";
 import { TokenBucket } from "../access/rates.js";
 import { type ChangeReason, frameText } from "../api/frames.js";
@@ -108,14 +109,21 @@ export class MonitorSockets {
 			log.info({ remoteAddress, code, monitors: this.#monitors.size }, "monitor disconnected");
 		});
 		this.#awaitingSnapshot.add(monitor);
-		const { fetchReportsFor } = this.#options.peers;
 		const hasOwnSnapshot = this.#channelsOf(monitor).some((channel) => typeof channel === "object");
-		if (hasOwnSnapshot || !fetchReportsFor) this.#sendFirstFrames(monitor);
-		else {
-			monitor.devices = new Set();
-			const isWaiting = () => this.#awaitingSnapshot.has(monitor);
-			void fetchReportsFor(isWaiting, () => this.#sendFirstFrames(monitor));
-		}
+		if (hasOwnSnapshot || !this.#options.peers.bus) this.#sendFirstFrames(monitor);
+		else void this.#fetchReports(monitor);
+	}
+
+	/** Fetches the reports of all gateways for the snapshot of a monitor, unless it subscribes first. */
+	async #fetchReports(monitor: Monitor): Promise<void> {
+		const { limits, peers } = this.#options;
+		monitor.devices = new Set();
+		await pause(limits.subscribeMs);
+		if (!this.#awaitingSnapshot.has(monitor)) return;
+		const unsubscribe = this.subscribe(undefined);
+		await peers.fetchReports();
+		this.#sendFirstFrames(monitor);
+		unsubscribe();
 	}
 
 	#channelsOf(monitor: Monitor): readonly Channel[] {
@@ -151,10 +159,10 @@ export class MonitorSockets {
 
 	/**
 	 * Subscribes this gateway to the uplinks of these devices, even if they are connected to other gateways.
-	 * @param devices ids; call `onSubscriptionChanged` after changing the set
+	 * @param devices ids; call `onSubscriptionChanged` after changing the set; undefined: all
 	 * @returns a function that ends the subscription
 	 */
-	subscribe(devices: ReadonlySet<string>): () => void {
+	subscribe(devices: ReadonlySet<string> | undefined): () => void {
 		const subscription = { devices, summary: undefined };
 		this.#subscriptions.add(subscription);
 		this.onSubscriptionChanged();

@@ -67,7 +67,7 @@ class Node {
 			execute: async () => rejectMessage("unknown_target", "none"),
 			metrics: createMetrics(new Registry()),
 			log: { info: () => {}, warn: () => {}, error: (problem: unknown) => void this.problems.push(problem) },
-			limits: { gatewayBeatMs: beatMs, subscribeMs: 0 },
+			limits: { gatewayBeatMs: beatMs },
 		};
 		this.cluster = new Cluster(core, this.bus);
 		for (const listeners of this.cluster.listeners) events.on(listeners);
