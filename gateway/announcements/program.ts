@@ -89,11 +89,7 @@ function start({ command, input, limitMs, signal }: ProgramOptions): Promise<Buf
 
 /** Formats the last line as the end of a sentence; empty without one. */
 function lastLineOf(text: string): string {
-	const line =
-		text
-			.trim()
-			.split(/[\r\n]+/)
-			.at(-1) ?? "";
+	const [line = ""] = /[^\r\n]*$/.exec(text.trim()) ?? [];
 	return line === "" ? "" : `: ${cutText(printable(line.replace(/\.$/, "")), longestReason)}`;
 }
 

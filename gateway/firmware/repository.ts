@@ -103,12 +103,6 @@ export class StoredImage {
 
 export const uploadPath = "/ota/firmware.bin";
 
-/** Requested image of a release, in lower case; undefined matches any. */
-interface ImageQuery {
-	readonly model: string | undefined;
-	readonly chip: string | undefined;
-}
-
 /** Returns path and query of an image's URL: the path contains the version, the query model and chip. */
 export function releaseAddress({ version }: Release, { model, chip }: ReleaseImage): string {
 	return `/releases/firmware-v${version}.bin?model=${model.toLowerCase()}&chip=${chip}`;
@@ -228,10 +222,8 @@ export class FirmwareRepository {
 	async #openRelease(encodedPath: string, search: string): Promise<ServedFile> {
 		const path = decodeURIComponent(encodedPath);
 		const query = new URLSearchParams(search);
-		const [model, chip] = ["model", "chip"].map((name) => query.get(name)?.toLowerCase());
 		const { releases } = await this.#options.catalog.read();
-		const image =
-			(await this.#openVersion(releases, path, { model, chip })) ?? (await this.#openNamed(releases, path));
+		const image = (await this.#openVersion(releases, path, query)) ?? (await this.#openNamed(releases, path));
 		if (!image)
 			throw new RequestError(404, "File not found in the catalog. GET /ota/catalog lists all files.");
 		requireDigest(image, query);
@@ -264,14 +256,15 @@ export class FirmwareRepository {
 	async #openVersion(
 		releases: readonly Release[],
 		path: string,
-		{ model, chip }: ImageQuery,
+		query: URLSearchParams,
 	): Promise<StoredImage | undefined> {
 		const release = releases.find(({ version }) => path === `/releases/firmware-v${version}.bin`);
 		if (!release) return undefined;
-		const images = release.images.filter(
-			(image) =>
-				(model ?? image.model.toLowerCase()) === image.model.toLowerCase() &&
-				(chip ?? image.chip) === image.chip,
+		const images = release.images.filter((image) =>
+			(["model", "chip"] as const).every((name) => {
+				const asked = query.get(name) ?? image[name];
+				return asked.toLowerCase() === image[name].toLowerCase();
+			}),
 		);
 		const image = images.length === 1 ? images[0] : images.find((candidate) => candidate.path === path);
 		if (image) return this.openImage(release, image);

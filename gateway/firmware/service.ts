@@ -49,8 +49,7 @@ export function createFirmwareService(options: FirmwareServiceOptions) {
 		setOta: (device, metadata) => sessions.setOta(device, metadata),
 		onEnded: (outcome) => metrics.updates.inc({ outcome }),
 		saveDevice: (device) => options.deviceStore.save(device),
-		certPemFor: (baseUrl) =>
-			baseUrl.startsWith("https:") && baseUrl !== publicBase ? options.certificate?.authority : undefined,
+		certPemFor: (baseUrl) => (baseUrl === publicBase ? undefined : options.certificate?.authority),
 	});
 	const routes = createFirmwareRoutes({
 		upload: { store: uploads, maxBytes, checkImages, releaseKeys },

@@ -96,7 +96,7 @@ export class Outbox {
 
 	/** Number of undelivered events. */
 	get waiting(): number {
-		return this.#waitingOf(() => true).length;
+		return this.#undelivered().length;
 	}
 
 	has(mark: string): boolean {
@@ -134,7 +134,7 @@ export class Outbox {
 		if (mark !== undefined && (this.has(mark) || (!(await this.#write(mark, none)) && this.has(mark))))
 			return;
 		if (!this.hook.events.some((name) => name === event.event)) return;
-		const [oldest, ...others] = this.#waitingOf((delivery) => delivery.subject === subject);
+		const [oldest, ...others] = this.#undelivered().filter(([, waiting]) => waiting.subject === subject);
 		if (oldest && others.length + 1 >= maxWaiting) {
 			log.warn({ hook: this.hook.id, subject }, "webhook: oldest event of a subject dropped");
 			void this.#remove(oldest[0]);
@@ -163,7 +163,7 @@ export class Outbox {
 	async #deliverDue(): Promise<void> {
 		/** Subjects whose first event is undelivered. */
 		const blocked = new Set<string>();
-		for (const [key, { subject }] of this.#waitingOf(() => true))
+		for (const [key, { subject }] of this.#undelivered())
 			if (this.hasEnded) await this.#remove(key);
 			else if (!blocked.has(subject) && !(await this.#attempt(key))) blocked.add(subject);
 	}
@@ -230,11 +230,9 @@ export class Outbox {
 	}
 
 	/** Returns undelivered events, oldest first. */
-	#waitingOf(
-		isEligible: (record: Delivery) => boolean,
-	): readonly (readonly [key: string, record: Delivery])[] {
-		const waiting = [...this.#deliveries].filter(([, record]) => record.body !== "" && isEligible(record));
-		return waiting.sort(([a], [b]) => numberOf(a) - numberOf(b));
+	#undelivered(): readonly (readonly [key: string, record: Delivery])[] {
+		const events = [...this.#deliveries].filter(([, { body }]) => body !== "");
+		return events.sort(([a], [b]) => numberOf(a) - numberOf(b));
 	}
 
 	/** Keeps later keys larger, even if the clock went back. */
