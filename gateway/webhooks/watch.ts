@@ -48,7 +48,8 @@ export class Watch {
 			if (connected) this.#notifyBack(device);
 			const previous = this.#statuses.get(device);
 			const { otaStatus, otaVersion: version, otaReason } = device.metadata;
-			if (otaStatus === "rolled_back" && previous !== otaStatus) {
+			// Unknown while the gateway loads its data.
+			if (otaStatus === "rolled_back" && previous !== undefined && previous !== otaStatus) {
 				const text = `has rolled back ${version ?? "an update"}: ${otaReason}`;
 				this.#notifyOf(device, "rolled_back", text, { version, reason: otaReason });
 			}

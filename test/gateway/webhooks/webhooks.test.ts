@@ -120,6 +120,8 @@ test("sends no event for a restart of the gateway, except for devices that do no
 	await time.until(() => receiver.received.length === 1);
 	first.connect();
 	await first.gateway.close();
+	const jobs = [{ status: "rolled_back", version: "1.4.0", startedAt, endedAt: startedAt }];
+	await writeFile(join(options.dataDir, "updates", `${deviceId}.json`), JSON.stringify({ jobs }));
 	time.pass(20 * minuteMs);
 	const second = await run(t, time, hooks, options);
 	time.pass(4 * minuteMs);
