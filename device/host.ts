@@ -126,20 +126,11 @@ export interface WiFi {
 }
 export type WiFiPart = Part<{ onChanged: (property: string) => void }, WiFi>;
 
-/** ECMA-419 DNS resolver. */
-export interface Resolver {
-	resolve(options: ResolveOptions): void;
-	close?(): void;
-}
-export interface ResolveOptions {
-	host: string;
-	onResolved: (host: string, address: string) => void;
-	onError: () => void;
-}
-export type ResolverPart = Part<object, Resolver>;
-export interface ResolverOption {
-	readonly io: ResolverPart;
-}
+/**
+ * Resolves a name to an IPv4 address.
+ * @param onResolved called once, in a later turn; undefined: not found
+ */
+export type Resolve = (host: string, onResolved: (address: string | undefined) => void) => void;
 
 /** ECMA-419 `embedded:io/socket/udp`: IPv4, on an ephemeral port. */
 export interface DatagramSocket {
@@ -154,75 +145,32 @@ export interface DatagramOptions {
 	onReadable: (count: number) => void;
 }
 
-/** ECMA-419 `embedded:network/websocket/client`. */
-export interface WebSocketClient {
-	/** @returns how many bytes can be written next @throws Error if the payload does not fit */
-	write(
-		payload: ArrayBuffer | Uint8Array,
-		options: { binary?: boolean; more?: boolean; opcode?: number },
-	): number;
-	read(byteCount: number): ArrayBuffer;
-	close(): void;
-}
-export interface WebSocketClientOptions {
-	host: string;
-	port: number;
-	path: string;
-	headers: Iterable<readonly [string, string]>;
-	dns: ResolverOption;
-	onReadable: (byteCount: number, options: { more: boolean; binary: boolean }) => void;
-	/** Called for the first time when the connection opens. */
-	onWritable: (byteCount: number) => void;
-	/** Called before onWritable. @param date header `Date` of the response (RFC 9110, 6.6.1) */
-	onDate?: ((date: string) => void) | undefined;
-	onControl: (opcode: number, payload: ArrayBuffer) => void;
-	/**
-	 * The upgrade was rejected; onError follows.
-	 * @param retryAfterSeconds Retry-After (RFC 9110, 10.2.3), if given in seconds
-	 */
-	onRejected?: ((status: number, retryAfterSeconds: number | undefined) => void) | undefined;
-	onClose: () => void;
-	onError: () => void;
-}
-/** WebSocket over TLS, without session resumption: the SDK's cache does not store which authority verified a session. */
-export type SecureWebSocketPart = Part<WebSocketClientOptions & TrustOptions, WebSocketClient>;
-
-export interface TrustOptions {
-	/** Certificate authority as DER in base64. Undefined: the host's default; boards then reject every server. */
-	certificate: string | undefined;
-	/** The TLS handshake failed; onError follows. @param reason what to change */
-	onUntrusted?: ((reason: string) => void) | undefined;
-}
-
-/**
- * ECMA-419 `embedded:network/http/client`, one request at a time. As in the SDK there are no timeouts, errors have no
- * messages, and requests made within onDone are lost.
- */
-export interface HttpClient {
-	request(options: HttpRequestOptions): HttpRequest;
-	close(): void;
-}
-export interface HttpRequest {
-	/** @param buffer at most as long as onReadable announced */
+/** ECMA-419 `embedded:io/socket/tcp`, possibly over TLS. Opens a connection when it is constructed. */
+export interface Socket {
+	/** Fills the buffer with received bytes. @param buffer at most as long as onReadable announced */
 	read(buffer: Uint8Array): unknown;
+	/** @returns how many bytes can be written next @throws Error if more are written than can be */
+	write(bytes: Uint8Array): number;
+	close(): void;
 }
-export interface HttpRequestOptions {
-	path: string;
-	headers: Map<string, string>;
-	/** Lower-case names of the fields passed to onHeaders. The client skips others faster than it reads them. */
-	headersMask: string[];
-	/** @param headers with names in lower case */
-	onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
-	onReadable: (byteCount: number) => void;
-	/** @param error null: the response is complete */
-	onDone: (error: Error | null) => void;
-}
-export interface HttpClientOptions {
-	host: string;
+export interface SocketOptions {
+	/** IPv4 */
+	address: string;
 	port: number;
-	dns: ResolverOption;
+	/** Name of the server, which its certificate must match. */
+	host: string;
+	/** Certificate authority for TLS, as DER in base64. Undefined: the host's default; boards then reject every server. */
+	certificate: string | undefined;
+	/** Bytes have arrived. @param byteCount of all unread ones */
+	onReadable: (byteCount: number) => void;
+	/** More can be written than before; called for the first time when the connection opens. */
+	onWritable: (byteCount: number) => void;
+	/** The TLS handshake failed; onError follows. @param reason what to change */
+	onUntrusted: (reason: string) => void;
+	/** The connection failed, or was closed by the peer, whose bytes have all been read. May be called again. */
 	onError: () => void;
 }
+export type SocketPart = Part<SocketOptions, Socket>;
 
 /** Moddable's `crypt` Digest. */
 export interface Digest {
@@ -363,12 +311,13 @@ export interface Host {
 	readonly system: Part<object, System>;
 	readonly network: {
 		readonly wifi: WiFiPart;
-		readonly dns: ResolverPart;
-		readonly ws: Part<WebSocketClientOptions, WebSocketClient>;
-		readonly wss: SecureWebSocketPart;
-		readonly http: Part<HttpClientOptions, HttpClient>;
-		/** Has no session resumption, like SecureWebSocketPart. */
-		readonly https: Part<HttpClientOptions & TrustOptions, HttpClient>;
+		readonly resolve: Resolve;
+		/** Sockets of the connection to the gateway, and of downloads. */
+		readonly ws: SocketPart;
+		readonly http: SocketPart;
+		/** The same over TLS, without session resumption: the SDK's cache does not store which authority verified a session. */
+		readonly wss: SocketPart;
+		readonly https: SocketPart;
 		readonly time: TimePart;
 		/** Absent: no discovery; the gateway's address must be set. */
 		readonly udp?: Part<DatagramOptions, DatagramSocket>;

@@ -1,17 +1,13 @@
-/**
- * One WebSocket connection to the gateway. Adds what the SDK's client lacks: a send queue that splits messages to fit
- * the write window, a connect timeout, a heartbeat, cancellation of the DNS lookup, and callbacks that never throw (an
- * exception would restart the board).
- */
+/** One WebSocket connection to the gateway, with a connect timeout and a heartbeat. */
 
 import Timer from "timer";
-import { attempt } from "../attempt.js";
-import type { ResolverPart, SecureWebSocketPart, WebSocketClient } from "../host.js";
 import { maxCommandBytes } from "../protocol/messages.js";
 import { type ConnectionEnd, endOfClose, endOfRejection, failed } from "./connection-end.js";
+import { requestHead } from "./http-fields.js";
 import { checkJsonLimits } from "./json-limits.js";
-import { LookupTicket } from "./lookup.js";
-import type { Url } from "./url.js";
+import { ResponseHead } from "./response-head.js";
+import { Stream, type StreamOptions } from "./stream.js";
+import { encodeFrame, FrameReader, opcode } from "./web-socket-frames.js";
 
 /** Includes a TLS handshake in software, which takes seconds. */
 const connectTimeoutMs = 20_000;
@@ -20,19 +16,14 @@ const silenceMs = 15_000;
 const silencesUntilLost = 3;
 /** Enough: state reports are never queued (state-reporter.ts), only answers to commands. */
 const maxQueueBytes = 16 * 1024;
-const minFragmentBytes = 32;
 
-/** RFC 6455, section 5.2. */
-const opcode = Object.freeze({ close: 8, ping: 9 });
+const switchingProtocols = 101;
+const normalClosure = 1000;
 
-export interface GatewaySocketOptions {
-	readonly part: SecureWebSocketPart;
-	/** For `wss`: the certificate authority as DER in base64. */
-	readonly certificate: string | undefined;
-	readonly dns: ResolverPart;
-	readonly url: Url;
+export interface GatewaySocketOptions
+	extends Pick<StreamOptions, "part" | "certificate" | "resolve" | "url"> {
 	readonly headers: Iterable<readonly [string, string]>;
-	/** Called before onOpen. @param date header of the gateway's response */
+	/** Called before onOpen. @param date header of the gateway's response (RFC 9110, 6.6.1) */
 	readonly onDate?: (date: string) => void;
 	readonly onOpen: () => void;
 	/** @param message parsed JSON */
@@ -44,94 +35,90 @@ export interface GatewaySocketOptions {
 
 export class GatewaySocket {
 	readonly #options: GatewaySocketOptions;
-	readonly #ticket: LookupTicket;
+	readonly #stream: Stream;
 	readonly #connectTimer: Timer;
-	#client: WebSocketClient | undefined;
+	/** Response to the upgrade; undefined once it is accepted. */
+	#head: ResponseHead | undefined = new ResponseHead(["date", "retry-after", "upgrade"]);
+	readonly #frames: FrameReader;
 	#isClosed = false;
-	#isOpen = false;
-	/** Set by a close frame or a rejected upgrade. */
-	#announcedEnd: ConnectionEnd | undefined;
-
-	/** Reason for rejecting the server's certificate. */
-	#trustProblem: string | undefined;
-
-	#writableBytes = 0;
-	readonly #outgoing: ArrayBuffer[] = [];
-	#outgoingBytes = 0;
-	/** Bytes sent of the first outgoing message. */
-	#sentBytes = 0;
-	#isPumping = false;
-
-	/** Received fragments of a message, joined: separate buffers would take many times the memory. */
-	#incoming = new ArrayBuffer(0);
-
 	#silenceTimer: Timer | undefined;
 	#silences = 0;
 
 	constructor(options: GatewaySocketOptions) {
 		this.#options = options;
-		const { part, certificate, url, dns } = options;
-		this.#ticket = new LookupTicket(dns);
-		this.#client = new part({
-			host: `${url.host}:${url.port}`,
-			port: url.port,
-			path: url.path,
-			headers: options.headers,
-			certificate,
-			onUntrusted: (reason) => {
-				this.#trustProblem = reason;
-			},
-			dns: this.#ticket,
-			onReadable: (byteCount, { more, binary }) =>
-				this.#guard(() => this.#onReadable(byteCount, more, binary)),
-			onDate: (date) => this.#guard(() => options.onDate?.(date)),
-			onWritable: (byteCount) => this.#guard(() => this.#onWritable(byteCount)),
-			onControl: (code, payload) => this.#guard(() => this.#onControl(code, payload)),
-			onRejected: (status, retryAfterSeconds) => {
-				this.#announcedEnd = endOfRejection(status, retryAfterSeconds);
-			},
-			onClose: () => this.#fail(),
-			onError: () => this.#fail(),
+		const { url, headers, onDrained } = options;
+		this.#frames = new FrameReader({
+			maxBytes: maxCommandBytes,
+			onMessage: () => this.#onMessage(),
+			onControl: (code, payload) => this.#onControl(code, payload),
+			onInvalid: (what) => this.#fail(`the gateway sent ${what}`),
 		});
+		this.#stream = new Stream({
+			...options,
+			onReadable: () => this.#onReadable(),
+			onDrained: () => {
+				if (this.#canSend) onDrained();
+			},
+			onLost: (reason) => this.#onLost(reason),
+		});
+		const upgrade = [
+			["upgrade", "websocket"],
+			["connection", "Upgrade"],
+			["sec-websocket-version", "13"],
+			["sec-websocket-key", randomKey()],
+		] as const;
+		this.#stream.write(requestHead(url, [...upgrade, ...headers]));
 		this.#connectTimer = Timer.set(() => this.#fail("the gateway did not answer in time"), connectTimeoutMs);
 	}
 
 	/** Whether a message would be sent immediately. */
 	get isDrained(): boolean {
-		return this.#canSend && this.#outgoing.length === 0;
+		return this.#canSend && this.#stream.queuedBytes === 0;
 	}
 
 	/** Drops the message if the connection is not open or the queue is full. */
 	send(text: string): void {
-		if (!this.#canSend) return;
-		const message = ArrayBuffer.fromString(text);
-		if (this.#outgoingBytes + message.byteLength > maxQueueBytes) return;
-		this.#outgoing.push(message);
-		this.#outgoingBytes += message.byteLength;
-		this.#guard(() => this.#pump());
+		if (this.#canSend) this.#sendFrame(opcode.text, new Uint8Array(ArrayBuffer.fromString(text)));
 	}
 
 	/** Ends the connection; onClosed is not called. */
 	close(): void {
-		if (this.#canSend && this.#writableBytes > 0 && this.#sentBytes === 0) {
-			// 1000: normal closure.
-			this.#guard(() => this.#client?.write(Uint8Array.of(1000 >> 8, 1000 & 0xff), { opcode: opcode.close }));
-		}
+		if (this.isDrained)
+			this.#sendFrame(opcode.close, Uint8Array.of(normalClosure >> 8, normalClosure & 0xff));
 		this.#release();
 	}
 
-	#onReadable(byteCount: number, more: boolean, binary: boolean): void {
+	#sendFrame(code: number, payload: Uint8Array): void {
+		if (this.#stream.queuedBytes + payload.byteLength <= maxQueueBytes)
+			this.#stream.write(encodeFrame(code, payload));
+	}
+
+	#onReadable(): void {
 		this.#onActivity();
-		if (binary) return this.#fail("the gateway sent a binary frame");
-		if (this.#incoming.byteLength + byteCount > maxCommandBytes)
-			return this.#fail("the gateway sent a message that is too long");
-		if (byteCount > 0 && this.#client) this.#incoming = joined(this.#incoming, this.#client.read(byteCount));
-		if (more) return;
+		while (this.#head && this.#stream.unread > 0) {
+			this.#head.read(this.#stream.readLine());
+			if (this.#head.isOver) this.#onHead(this.#head);
+		}
+		this.#frames.read(this.#stream);
+	}
+
+	#onHead({ status, fields }: ResponseHead): void {
+		if (status !== switchingProtocols || fields.get("upgrade")?.toLowerCase() !== "websocket")
+			return this.#fail("the server at the gateway's address is no gateway");
+		this.#head = undefined;
+		Timer.clear(this.#connectTimer);
+		this.#silenceTimer = Timer.repeat(() => this.#onSilence(), silenceMs);
+		const date = fields.get("date");
+		if (date !== undefined) this.#options.onDate?.(date);
+		this.#options.onOpen();
+	}
+
+	#onMessage(): void {
 		let message: unknown;
 		try {
 			message = JSON.parse(this.#takeText());
 		} catch (error) {
-			// The host's TCP may have lost bytes (the SDK's does), so the connection is unusable.
+			// The host's TCP may have lost bytes, so the connection is unusable.
 			return this.#fail(`the gateway sent an invalid message: ${error}`);
 		}
 		this.#options.onMessage(message);
@@ -139,64 +126,20 @@ export class GatewaySocket {
 
 	/** A separate method, so that the bytes can be collected while the message is parsed. */
 	#takeText(): string {
-		const bytes = this.#incoming;
-		this.#incoming = new ArrayBuffer(0);
-		checkJsonLimits(new Uint8Array(bytes));
-		return String.fromArrayBuffer(bytes);
+		const bytes = this.#frames.takeMessage();
+		checkJsonLimits(bytes);
+		return String.fromArrayBuffer(bytes.buffer);
 	}
 
-	#onWritable(byteCount: number): void {
-		this.#writableBytes = byteCount;
-		if (!this.#isOpen) {
-			this.#isOpen = true;
-			Timer.clear(this.#connectTimer);
-			this.#silenceTimer = Timer.repeat(() => this.#guard(() => this.#onSilence()), silenceMs);
-			this.#options.onOpen();
-			return;
-		}
-		this.#pump();
-	}
-
-	#onControl(code: number, payload: ArrayBuffer): void {
-		this.#onActivity();
+	#onControl(code: number, payload: Uint8Array): void {
+		if (code === opcode.ping) this.#sendFrame(opcode.pong, payload);
 		if (code !== opcode.close) return;
-		const bytes = new Uint8Array(payload);
-		const high = bytes[0];
-		const low = bytes[1];
+		const [high, low] = payload;
 		const closeCode = high === undefined || low === undefined ? undefined : (high << 8) | low;
 		// At most 123 bytes; String.fromArrayBuffer would throw for non-ASCII bytes.
-		this.#announcedEnd = endOfClose(closeCode, String.fromCharCode(...bytes.subarray(2)));
-	}
-
-	/** Not reentrant: messages sent within onDrained follow in the loop, since over TLS each nested call would take a quarter of a small XS stack. */
-	#pump(): void {
-		if (this.#isPumping) return;
-		this.#isPumping = true;
-		try {
-			this.#sendQueue();
-		} finally {
-			this.#isPumping = false;
-		}
-	}
-
-	#sendQueue(): void {
-		for (;;) {
-			const message = this.#outgoing[0];
-			if (!message || !this.#client || !this.#canSend) return;
-			const remaining = message.byteLength - this.#sentBytes;
-			const count = Math.min(remaining, this.#writableBytes);
-			if (count < remaining && count < minFragmentBytes) return;
-			this.#writableBytes = this.#client.write(new Uint8Array(message, this.#sentBytes, count), {
-				binary: false,
-				more: count < remaining,
-			});
-			this.#sentBytes += count;
-			if (count < remaining) continue;
-			this.#outgoing.shift();
-			this.#outgoingBytes -= message.byteLength;
-			this.#sentBytes = 0;
-			if (this.#outgoing.length === 0) this.#options.onDrained();
-		}
+		const reason = String.fromCharCode(...payload.subarray(2));
+		this.#sendFrame(opcode.close, payload.subarray(0, 2));
+		this.#end(endOfClose(closeCode, reason));
 	}
 
 	#onActivity(): void {
@@ -206,59 +149,50 @@ export class GatewaySocket {
 
 	#onSilence(): void {
 		this.#silences += 1;
-		if (this.#silences >= silencesUntilLost) return this.#fail("the gateway sent nothing for 45 s");
-		if (this.#canSend && this.#writableBytes > minFragmentBytes && this.#client)
-			this.#writableBytes = this.#client.write(new Uint8Array(0), { opcode: opcode.ping });
+		if (this.#silences >= silencesUntilLost) this.#fail("the gateway sent nothing for 45 s");
+		else this.#sendFrame(opcode.ping, new Uint8Array(0));
 	}
 
-	#guard(action: () => void): void {
-		if (this.#isClosed) return;
-		try {
-			action();
-		} catch (error) {
-			// The SDK's client throws errors without a message.
-			const hasReason = error instanceof Error && error.message !== "";
-			this.#fail(hasReason ? `the connection failed: ${error}` : undefined);
-		}
-	}
-
-	/** False after a close frame, too, when the SDK's client would throw. */
 	get #canSend(): boolean {
-		return this.#isOpen && this.#announcedEnd === undefined;
+		return this.#head === undefined && !this.#isClosed;
 	}
 
-	/** @param reason undefined: unknown */
-	#fail(reason?: string): void {
+	#onLost(reason: string | undefined): void {
+		if (!this.#head) return this.#fail(reason ?? "the connection was lost");
+		const { host, port } = this.#options.url;
+		this.#fail(`no connection to ${host}:${port}${reason === undefined ? "" : `: ${reason}`}`);
+	}
+
+	/** @param reason used unless the gateway has rejected the upgrade */
+	#fail(reason: string): void {
+		this.#end(this.#rejection ?? failed(reason));
+	}
+
+	#end(end: ConnectionEnd): void {
 		if (this.#isClosed) return;
-		const end = this.#announcedEnd ?? failed(reason ?? this.#likelyReason());
 		this.#release();
 		this.#options.onClosed(end);
 	}
 
-	#likelyReason(): string {
-		const { host, port } = this.#options.url;
-		if (this.#ticket.hasFailed) return `the name ${host} was not found`;
-		if (this.#isOpen) return "the connection was lost";
-		return `no connection to ${host}:${port}${this.#trustProblem === undefined ? "" : `: ${this.#trustProblem}`}`;
+	/** Rejection of the upgrade, also if the connection ended within its head. */
+	get #rejection(): ConnectionEnd | undefined {
+		const { status = 0, fields } = this.#head ?? {};
+		if (status === 0 || status === switchingProtocols) return undefined;
+		const retryAfter = fields?.get("retry-after") ?? "";
+		return endOfRejection(status, /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined);
 	}
 
 	#release(): void {
 		this.#isClosed = true;
-		this.#isOpen = false;
-		this.#ticket.isCancelled = true;
-		this.#outgoing.length = 0;
-		this.#incoming = new ArrayBuffer(0);
 		Timer.clear(this.#connectTimer);
 		Timer.clear(this.#silenceTimer);
-		attempt("closing a broken connection failed", () => this.#client?.close());
-		this.#client = undefined;
+		this.#stream.close();
 	}
 }
 
-function joined(start: ArrayBuffer, end: ArrayBuffer): ArrayBuffer {
-	if (start.byteLength === 0) return end;
-	const bytes = new Uint8Array(start.byteLength + end.byteLength);
-	bytes.set(new Uint8Array(start));
-	bytes.set(new Uint8Array(end), start.byteLength);
-	return bytes.buffer;
+/** Nonce of 16 bytes in base64 (RFC 6455, 4.1). The answer to it is not checked: no cache answers these requests. */
+function randomKey(): string {
+	let key = "";
+	while (key.length < 21) key += String.fromCharCode(97 + Math.floor(Math.random() * 26));
+	return `${key}A==`;
 }

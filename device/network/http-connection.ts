@@ -1,12 +1,10 @@
-/**
- * One HTTP connection. Adds what the SDK's client lacks: timeouts, cancellation of the DNS lookup, and callbacks that
- * never throw (an exception would restart the board). Reads into the caller's buffer.
- */
+/** One HTTP connection, for successive requests, with timeouts. Reads into the caller's buffer. */
 
 import Timer from "timer";
-import type { Host, HttpClient, HttpClientOptions, HttpRequest, TrustOptions } from "../host.js";
-import { requestFields } from "./http-fields.js";
-import { LookupTicket } from "./lookup.js";
+import type { Host } from "../host.js";
+import { readContentLength, requestFields, requestHead } from "./http-fields.js";
+import { ResponseHead } from "./response-head.js";
+import { Stream } from "./stream.js";
 import type { Url } from "./url.js";
 
 /** Timeout of the first response, including a TLS handshake, which takes seconds. */
@@ -24,7 +22,7 @@ const readFields = Object.freeze([
 
 /** Network and credentials for HTTP requests. */
 export interface HttpAccess {
-	readonly network: Pick<Host["network"], "http" | "https" | "dns">;
+	readonly network: Pick<Host["network"], "http" | "https" | "resolve">;
 	/** Default certificate authority, as DER in base64; undefined: the host's default. */
 	readonly certificate: string | undefined;
 	/** Returns the header fields that authorize requests to a server. */
@@ -50,29 +48,31 @@ export interface ConnectionOptions {
 
 export class Connection {
 	readonly #options: ConnectionOptions;
-	readonly #ticket: LookupTicket;
-	#client: HttpClient | undefined;
-	#request: HttpRequest | undefined;
+	readonly #stream: Stream;
+	/** Head of the response being read; undefined within a body. */
+	#head: ResponseHead | undefined;
+	/** Unread bytes of the body; Infinity if its end is unknown. */
+	#left = 0;
 	#limitMs = firstResponseMs;
 	readonly #silenceTimer: Timer;
 	#lossTimer: Timer | undefined;
 	#nextTurnTimer: Timer | undefined;
 	#hasResponded = false;
-	/** Reason for rejecting the server's certificate. */
-	#trustProblem: string | undefined;
 	#isClosed = false;
 
 	constructor(options: ConnectionOptions) {
 		this.#options = options;
-		this.#ticket = new LookupTicket(options.http.network.dns);
+		const { http, url, certificate = http.certificate } = options;
+		const { network } = http;
 		this.#silenceTimer = Timer.repeat(() => this.#onSilence(), this.#limitMs / 2);
-		try {
-			const client = this.#open();
-			if (this.#isClosed) client.close();
-			else this.#client = client;
-		} catch (error) {
-			this.#loseSoon(`the connection failed: ${error}`);
-		}
+		this.#stream = new Stream({
+			part: url.isSecure ? network.https : network.http,
+			certificate,
+			resolve: network.resolve,
+			url,
+			onReadable: () => this.#onReadable(),
+			onLost: (reason = "the connection broke off") => this.#lose(reason),
+		});
 	}
 
 	get hasResponded(): boolean {
@@ -84,66 +84,54 @@ export class Connection {
 		if (this.#isClosed) return;
 		const { http, url } = this.#options;
 		this.#onActivity();
-		try {
-			this.#request = this.#client?.request({
-				path: url.path,
-				headers: requestFields(http.headersFor(url), range, etag),
-				headersMask: [...readFields],
-				onHeaders: (status, fields) =>
-					this.#guard(() => {
-						this.#hasResponded = true;
-						this.#limitMs = this.#options.stallMs;
-						this.#options.onHeaders(status, fields);
-					}),
-				onReadable: (byteCount) => this.#guard(() => this.#options.onReadable(byteCount)),
-				onDone: (error) => {
-					if (error) return this.#lose(this.#trustProblem ?? "the connection broke off");
-					this.#guard(() => {
-						// The SDK loses a request that is made from within onDone.
-						this.#nextTurnTimer = Timer.set(() => this.#guard(() => this.#options.onComplete()));
-					});
-				},
-			});
-		} catch (error) {
-			this.#loseSoon(`the connection failed: ${error}`);
-		}
+		this.#head = new ResponseHead(readFields);
+		this.#stream.write(requestHead(url, requestFields(http.headersFor(url), range, etag)));
 	}
 
 	/** @param buffer not longer than the byte count passed to onReadable */
 	read(buffer: Uint8Array): void {
-		this.#request?.read(buffer);
+		this.#stream.read(buffer);
+		this.#left -= buffer.byteLength;
+		if (this.#left === 0) this.#complete();
 	}
 
 	close(): void {
-		if (this.#isClosed) return;
 		this.#isClosed = true;
-		this.#ticket.isCancelled = true;
 		Timer.clear(this.#silenceTimer);
 		Timer.clear(this.#lossTimer);
 		Timer.clear(this.#nextTurnTimer);
-		this.#request = undefined;
-		try {
-			this.#client?.close();
-		} catch {
-			// The connection was broken already.
-		}
-		this.#client = undefined;
+		this.#stream.close();
 	}
 
-	#open(): HttpClient {
-		const { http, url, certificate = http.certificate } = this.#options;
-		const options: HttpClientOptions & Pick<TrustOptions, "onUntrusted"> = {
-			host: `${url.host}:${url.port}`,
-			port: url.port,
-			dns: this.#ticket,
-			onUntrusted: (reason) => {
-				this.#trustProblem = reason;
-			},
-			onError: () => this.#lose(this.#trustProblem ?? "the connection broke off"),
-		};
-		return url.isSecure
-			? new http.network.https({ ...options, certificate })
-			: new http.network.http(options);
+	#onReadable(): void {
+		while (this.#head && this.#stream.unread > 0) {
+			this.#head.read(this.#stream.readLine());
+			if (this.#head.isOver) this.#onHead(this.#head);
+		}
+		const count = Math.min(this.#stream.unread, this.#left);
+		if (count === 0) return;
+		this.#onActivity();
+		this.#options.onReadable(count);
+	}
+
+	#onHead({ status = 0, fields }: ResponseHead): void {
+		if (status === 0) return this.#lose("the response is not HTTP");
+		this.#head = undefined;
+		this.#hasResponded = true;
+		this.#limitMs = this.#options.stallMs;
+		this.#onActivity();
+		this.#left = readContentLength(fields.get("content-length")) ?? Number.POSITIVE_INFINITY;
+		this.#options.onHeaders(status, fields);
+		if (this.#left === 0) this.#complete();
+	}
+
+	/** In a new turn, since the caller is still inside its read. */
+	#complete(): void {
+		if (this.#isClosed) return;
+		this.#nextTurnTimer = Timer.set(() => {
+			this.#onActivity();
+			this.#options.onComplete();
+		});
 	}
 
 	#onActivity(): void {
@@ -160,21 +148,6 @@ export class Connection {
 			() => this.#lose(`nothing was received for ${this.#limitMs / 1000} s`),
 			this.#limitMs / 2,
 		);
-	}
-
-	#guard(action: () => void): void {
-		if (this.#isClosed) return;
-		this.#onActivity();
-		try {
-			action();
-		} catch (error) {
-			this.#lose(`the connection failed: ${error}`);
-		}
-	}
-
-	/** Reports the loss in a new turn, since the owner is still inside its call. */
-	#loseSoon(reason: string): void {
-		this.#nextTurnTimer = Timer.set(() => this.#lose(reason));
 	}
 
 	#lose(reason: string): void {

@@ -1,5 +1,8 @@
 /** Header fields of HTTP requests and responses. */
 
+import { bytesOf } from "./ascii.js";
+import type { Url } from "./url.js";
+
 /** Content-Range (RFC 9110, 14.4). Both offsets are inclusive. */
 export interface ContentRange {
 	readonly first: number;
@@ -40,4 +43,14 @@ export function requestFields(base: Iterable<readonly [string, string]>, range?:
 	// Weak tags are not allowed in If-Range (RFC 9110, 13.1.5).
 	if (etag && !etag.startsWith("W/")) fields.set("if-range", etag);
 	return fields;
+}
+
+/** Encodes the head of a GET request (RFC 9112, 3), in ASCII. */
+export function requestHead(
+	{ host, port, path }: Url,
+	fields: Iterable<readonly [string, string]>,
+): Uint8Array {
+	let text = `GET ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\n`;
+	for (const [name, value] of fields) text += `${name}: ${value}\r\n`;
+	return bytesOf(`${text}\r\n`);
 }

@@ -3,7 +3,7 @@
 import Timer from "timer";
 import type { Host } from "../host.js";
 import { Backoff } from "./backoff.js";
-import { type ConnectionEnd, failed } from "./connection-end.js";
+import type { ConnectionEnd } from "./connection-end.js";
 import { GatewaySocket } from "./gateway-socket.js";
 import type { Url } from "./url.js";
 
@@ -91,26 +91,21 @@ export class Link {
 		if (!url) return;
 		// The ring must not change for one attempt a minute.
 		if (this.#state !== "failed" && this.#state !== "rejected") this.#setState("connecting");
-		try {
-			this.#socket = new GatewaySocket({
-				part: url.isSecure ? network.wss : network.ws,
-				certificate,
-				dns: network.dns,
-				url,
-				headers,
-				onDate,
-				onMessage,
-				onDrained,
-				onOpen: () => {
-					this.#stableTimer = Timer.set(() => this.#backoff.reset(), stableAfterMs);
-					this.#setState("connected");
-				},
-				onClosed: (end) => this.#lost(end),
-			});
-		} catch (error) {
-			// E.g. no memory for a socket. An uncaught exception in a timer restarts the board.
-			this.#lost(failed(`no connection could be opened: ${error}`));
-		}
+		this.#socket = new GatewaySocket({
+			part: url.isSecure ? network.wss : network.ws,
+			certificate,
+			resolve: network.resolve,
+			url,
+			headers,
+			onDate,
+			onMessage,
+			onDrained,
+			onOpen: () => {
+				this.#stableTimer = Timer.set(() => this.#backoff.reset(), stableAfterMs);
+				this.#setState("connected");
+			},
+			onClosed: (end) => this.#lost(end),
+		});
 	}
 
 	#lost(end: ConnectionEnd): void {

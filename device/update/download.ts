@@ -102,7 +102,7 @@ export class Download {
 			}
 			this.#isReceived = false;
 			this.#blockSinceMs = this.#options.now();
-			// Received while this block is written. The SDK sends the request in a timer, which must be set before the pause's.
+			// Received while this block is written.
 			if (!this.#options.isPaced && reader.isInParts && !reader.isDone) this.#request();
 			while (reader.isDelivering) {
 				this.#startPause(0);

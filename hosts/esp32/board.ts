@@ -1,14 +1,15 @@
 /** Creates the global `device` (device/host.ts) of a board from its pins. */
 
 import SMBus from "embedded:io/smbus";
+import TCP from "embedded:io/socket/tcp";
 import UDP from "embedded:io/socket/udp";
 import { CrashMemory, TraceMemory } from "board/crash";
 import { ES8311 } from "board/es8311";
-import { SntpQuery, SystemResolver } from "board/network";
+import { resolve, SntpQuery } from "board/network";
 import { PatchDecoder } from "board/patch";
 import { AudioOutput, PushButton, Ring } from "board/peripherals";
 import { ConsolePort } from "board/serial";
-import { PlainHttp, PlainWebSocket, SecureHttp, SecureWebSocket } from "board/sockets";
+import { SecureSocket } from "board/sockets";
 import { SettingsStore } from "board/storage";
 import { SystemFacts } from "board/system";
 import { BootState, RunningImage, UpdateSlot } from "board/update";
@@ -34,11 +35,11 @@ export function createBoard(options: BoardOptions): Host {
 		system: SystemFacts,
 		network: {
 			wifi: WiFiStation,
-			dns: SystemResolver,
-			ws: PlainWebSocket,
-			wss: SecureWebSocket,
-			http: PlainHttp,
-			https: SecureHttp,
+			resolve,
+			ws: TCP,
+			http: TCP,
+			wss: SecureSocket,
+			https: SecureSocket,
 			time: SntpQuery,
 			udp: UDP,
 		},

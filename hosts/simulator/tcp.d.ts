@@ -4,7 +4,6 @@ declare module "embedded:io/socket/tcp" {
 	export interface Options {
 		address: string;
 		port: number;
-		format?: "number" | "buffer";
 		onReadable?: (this: TCP, byteCount: number) => void;
 		onWritable?: (this: TCP, byteCount: number) => void;
 		onError?: (this: TCP) => void;
@@ -12,10 +11,9 @@ declare module "embedded:io/socket/tcp" {
 
 	export default class TCP {
 		constructor(options: Options);
-		format: "number" | "buffer";
-		read(byteLength?: number): number | ArrayBuffer;
 		read(buffer: ByteBuffer): void;
-		write(value: number | ByteBuffer): unknown;
+		/** @returns undefined if it failed */
+		write(bytes: ByteBuffer): number | undefined;
 		close(): void;
 	}
 }

@@ -103,7 +103,8 @@ export interface Peripherals {
 		};
 		events: { connection(joined: JoinedNetwork | WiFiReason): void; scanned(found: FoundNetwork[]): void };
 	}>;
-	dns: Has<{ options: { host: string }; events: { resolved(address: string): void; error(): void } }>;
+	/** The address is null if the name is not found. */
+	dns: Has<{ options: { host: string }; events: { resolved(address: string | null): void } }>;
 	time: Has<{
 		options: { server: string | undefined };
 		/** Seconds since 1970; null without an answer. */
@@ -114,39 +115,26 @@ export interface Peripherals {
 		events: { datagram(detail: null, bytes: Uint8Array): void };
 	}>;
 	tcp: Has<{
-		options: PeerOptions;
-		posts: { write(detail: undefined, bytes: Uint8Array): void };
-		calls: {
-			/** Reads up to and including a line feed, at most `limit` bytes, as one character per byte. */
-			readLine(limit: number): string;
-			read(byteCount: number): Uint8Array;
+		options: {
+			/** IPv4 address. */
+			address: string;
+			port: number;
+			/** Server name that the peer's certificate must match. */
+			host: string;
+			/** Undefined for plain TCP. */
+			secure?: Secure | undefined;
 		};
+		posts: { write(detail: undefined, bytes: Uint8Array): void };
+		calls: { read(byteCount: number): Uint8Array };
 		events: {
 			open(): void;
 			/** More bytes are readable. */
 			readable(byteCount: number): void;
-			/** Followed by "error". */
-			untrusted(reason: string): void;
-			error(): void;
-		};
-	}>;
-	websocket: Has<{
-		options: PeerOptions & { path: string; headers: (readonly [string, string])[] };
-		posts: {
-			write(frame: { binary?: boolean; more?: boolean; opcode?: number }, payload: Uint8Array): void;
-		};
-		events: {
-			/** Followed by "open". */
-			date(date: string): void;
-			open(): void;
+			/** Written bytes were passed to the network. */
 			sent(byteCount: number): void;
-			message(type: "binary" | "text", payload?: Uint8Array): void;
-			control(opcode: number, payload?: Uint8Array): void;
-			close(): void;
-			/** Followed by "error". */
-			rejected(answer: { status: number; retryAfterSeconds?: number }): void;
 			/** Followed by "error". */
 			untrusted(reason: string): void;
+			/** Null: the peer has closed the connection. */
 			error(reason: string | null): void;
 		};
 	}>;
@@ -188,18 +176,8 @@ export interface JoinedNetwork extends FoundNetwork {
 	readonly address: string;
 }
 
-export interface PeerOptions {
-	/** IPv4 address. */
-	address: string;
-	port: number;
-	/** Server name that the peer's certificate must match. */
-	host: string;
-	/** Undefined for plain TCP. */
-	secure?: Secure | undefined;
-}
-
 export interface Secure {
-	/** See TrustOptions in device/host.ts. */
+	/** See SocketOptions in device/host.ts. */
 	certificate?: string | undefined;
 	/** Clock of the device in milliseconds since 1970. */
 	now: number;

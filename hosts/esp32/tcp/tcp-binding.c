@@ -13,10 +13,10 @@
 struct tcp_socket {
 	struct tcp_connection connection; /* must be first: events receive a pointer to it */
 	xsSlot object;
+	/* tcp.ts sets all callbacks. */
 	xsSlot *on_readable;
 	xsSlot *on_writable;
 	xsSlot *on_error;
-	bool reads_numbers;
 };
 
 /* Workers cannot open sockets. */
@@ -25,8 +25,6 @@ static xsMachine *machine;
 static void call(struct tcp_connection *connection, xsSlot *callback, uint32_t byte_count)
 {
 	struct tcp_socket *record = (struct tcp_socket *)connection;
-	if (!callback)
-		return;
 	xsBeginHost(machine);
 	xsmcVars(1);
 	xsmcSetInteger(xsVar(0), (xsIntegerValue)byte_count);
@@ -46,12 +44,7 @@ static void on_writable(struct tcp_connection *connection, uint32_t byte_count)
 
 static void on_error(struct tcp_connection *connection)
 {
-	struct tcp_socket *record = (struct tcp_socket *)connection;
-	if (!record->on_error)
-		return;
-	xsBeginHost(machine);
-	xsCallFunction0(xsReference(record->on_error), record->object);
-	xsEndHost(machine);
+	call(connection, ((struct tcp_socket *)connection)->on_error, 0);
 }
 
 static void on_released(struct tcp_connection *connection)
@@ -71,25 +64,12 @@ void xs_board_tcp_destructor(void *data)
 static void mark(xsMachine *the, void *data, xsMarkRoot markRoot)
 {
 	struct tcp_socket *record = data;
-	if (record->on_readable)
-		(*markRoot)(the, record->on_readable);
-	if (record->on_writable)
-		(*markRoot)(the, record->on_writable);
-	if (record->on_error)
-		(*markRoot)(the, record->on_error);
+	(*markRoot)(the, record->on_readable);
+	(*markRoot)(the, record->on_writable);
+	(*markRoot)(the, record->on_error);
 }
 
 static const xsHostHooks hooks = { xs_board_tcp_destructor, mark, NULL };
-
-static bool is_number_format(xsMachine *the, xsSlot *slot)
-{
-	const char *format = fxToString(the, slot);
-	if (c_strcmp(format, "number") == 0)
-		return true;
-	if (c_strcmp(format, "buffer") != 0)
-		xsRangeError("format must be number or buffer");
-	return false;
-}
 
 void xs_board_tcp(xsMachine *the)
 {
@@ -110,8 +90,6 @@ void xs_board_tcp(xsMachine *the)
 	xsIntegerValue port = xsmcToInteger(xsVar(0));
 	if (port < 1 || port > 65535)
 		xsRangeError("port must be 1 to 65535");
-	xsmcGet(xsVar(0), xsArg(0), xsID_format);
-	bool reads_numbers = xsmcTest(xsVar(0)) && is_number_format(the, &xsVar(0));
 	xsSlot *onReadable = builtinGetCallback(the, xsID_onReadable);
 	xsSlot *onWritable = builtinGetCallback(the, xsID_onWritable);
 	xsSlot *onError = builtinGetCallback(the, xsID_onError);
@@ -129,7 +107,6 @@ void xs_board_tcp(xsMachine *the)
 	record->on_readable = onReadable;
 	record->on_writable = onWritable;
 	record->on_error = onError;
-	record->reads_numbers = reads_numbers;
 	xsmcSetHostData(xsThis, record);
 	xsSetHostHooks(xsThis, &hooks);
 	xsRemember(record->object);
@@ -152,71 +129,22 @@ void xs_board_tcp_close(xsMachine *the)
 	tcp_connection_close(&record->connection);
 }
 
-/** Returns a new ArrayBuffer with at most `count` bytes. */
-static void read_array_buffer(xsMachine *the, struct tcp_connection *connection, uint32_t count)
-{
-	uint32_t readable = tcp_connection_readable(connection);
-	count = count < readable ? count : readable;
-	xsmcSetArrayBuffer(xsResult, NULL, (xsIntegerValue)count);
-	uint32_t done = tcp_connection_read(connection, xsmcToArrayBuffer(xsResult), count);
-	if (done == count)
-		return;
-	xsmcVars(1);
-	xsVar(0) = xsResult;
-	xsmcSetArrayBuffer(xsResult, NULL, (xsIntegerValue)done);
-	c_memcpy(xsmcToArrayBuffer(xsResult), xsmcToArrayBuffer(xsVar(0)), done);
-}
-
 void xs_board_tcp_read(xsMachine *the)
 {
-	struct tcp_socket *record = this_socket(the);
-	struct tcp_connection *connection = &record->connection;
-	uint32_t readable = tcp_connection_readable(connection);
-	if (readable == 0)
-		return;
-	if (record->reads_numbers) {
-		uint8_t byte;
-		if (tcp_connection_read(connection, &byte, 1) == 1)
-			xsmcSetInteger(xsResult, byte);
-		return;
-	}
-	if (xsmcArgc == 0 || xsmcTypeOf(xsArg(0)) == xsUndefinedType)
-		return read_array_buffer(the, connection, readable);
-	if (xsmcTypeOf(xsArg(0)) == xsReferenceType) {
-		void *bytes;
-		xsUnsignedValue count;
-		xsmcGetBufferWritable(xsArg(0), &bytes, &count);
-		xsmcSetInteger(xsResult, (xsIntegerValue)tcp_connection_read(connection, bytes, count));
-		return;
-	}
-	xsIntegerValue count = xsmcToInteger(xsArg(0));
-	if (count < 0)
-		xsRangeError("negative count");
-	read_array_buffer(the, connection, (uint32_t)count);
+	struct tcp_connection *connection = &this_socket(the)->connection;
+	void *bytes;
+	xsUnsignedValue count;
+	xsmcGetBufferWritable(xsArg(0), &bytes, &count);
+	xsmcSetInteger(xsResult, (xsIntegerValue)tcp_connection_read(connection, bytes, count));
 }
 
 void xs_board_tcp_write(xsMachine *the)
 {
 	struct tcp_connection *connection = &this_socket(the)->connection;
-	uint8_t byte;
-	void *bytes = &byte;
-	xsUnsignedValue count = 1;
-	if (xsmcTypeOf(xsArg(0)) == xsReferenceType)
-		xsmcGetBufferReadable(xsArg(0), &bytes, &count);
-	else
-		byte = (uint8_t)xsmcToInteger(xsArg(0));
+	void *bytes;
+	xsUnsignedValue count;
+	xsmcGetBufferReadable(xsArg(0), &bytes, &count);
 	if (!tcp_connection_write(connection, bytes, count))
 		xsUnknownError("write exceeds the writable bytes");
 	xsmcSetInteger(xsResult, (xsIntegerValue)tcp_connection_writable(connection));
-}
-
-void xs_board_tcp_get_format(xsMachine *the)
-{
-	xsmcSetString(xsResult, this_socket(the)->reads_numbers ? "number" : "buffer");
-}
-
-void xs_board_tcp_set_format(xsMachine *the)
-{
-	struct tcp_socket *record = this_socket(the);
-	record->reads_numbers = is_number_format(the, &xsArg(0));
 }

@@ -87,43 +87,12 @@ bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_eve
 	return true;
 }
 
-/** Counts unread bytes, including staged ones. */
-static uint32_t count_unread(const struct tcp_connection *connection)
-{
-	return (uint32_t)(connection->staged_end - connection->staged_start) + tcp_port_unread(connection->descriptor);
-}
-
-/** Fills the empty stage. Returns the same values as recv(). */
-static ssize_t stage(struct tcp_connection *connection)
-{
-	ssize_t count = recv(connection->descriptor, connection->staged, sizeof connection->staged, 0);
-	connection->staged_start = 0;
-	connection->staged_end = count > 0 ? (uint8_t)count : 0;
-	return count;
-}
-
-/** Same as recv(), but reads small counts through the stage. */
-static ssize_t receive_some(struct tcp_connection *connection, uint8_t *bytes, uint32_t count)
-{
-	if (connection->staged_start == connection->staged_end) {
-		if (count >= sizeof connection->staged)
-			return recv(connection->descriptor, bytes, count, 0);
-		ssize_t staged = stage(connection);
-		if (staged <= 0)
-			return staged;
-	}
-	uint32_t taken = least(count, (uint32_t)(connection->staged_end - connection->staged_start));
-	memcpy(bytes, connection->staged + connection->staged_start, taken);
-	connection->staged_start += (uint8_t)taken;
-	return (ssize_t)taken;
-}
-
 uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uint32_t count)
 {
 	uint8_t *to = bytes;
 	uint32_t left = least(count, connection->offered);
 	while (left > 0) {
-		ssize_t done = receive_some(connection, to, left);
+		ssize_t done = recv(connection->descriptor, to, left, 0);
 		if (done <= 0) {
 			/* Announced bytes are gone, e.g. after a reset by the peer on POSIX systems. */
 			connection->is_broken = true;
@@ -135,11 +104,6 @@ uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uin
 		connection->offered -= (uint32_t)done;
 	}
 	return (uint32_t)(to - (uint8_t *)bytes);
-}
-
-uint32_t tcp_connection_readable(const struct tcp_connection *connection)
-{
-	return connection->offered;
 }
 
 uint32_t tcp_connection_writable(const struct tcp_connection *connection)
@@ -209,13 +173,15 @@ static void finish_connecting(struct tcp_connection *connection)
 
 static void receive(struct tcp_connection *connection)
 {
-	uint32_t unread = count_unread(connection);
+	uint32_t unread = tcp_port_unread(connection->descriptor);
 	if (unread == 0 && !connection->is_broken) {
-		ssize_t count = stage(connection);
+		/* Distinguishes a connection without bytes from one that has ended. */
+		uint8_t byte;
+		ssize_t count = recv(connection->descriptor, &byte, sizeof byte, MSG_PEEK);
 		if (count < 0 && is_would_block())
 			return;
 		if (count > 0)
-			unread = count_unread(connection);
+			unread = tcp_port_unread(connection->descriptor);
 	}
 	if (unread == 0)
 		return fail(connection);

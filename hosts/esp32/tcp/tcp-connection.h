@@ -15,8 +15,6 @@
 #define TCP_CONNECTIONS 6
 /** Maximum size of a write. Bytes that exceed the system's send buffer are kept in memory. */
 #define TCP_WRITABLE_BYTES 4096
-/** Size of the read-ahead buffer, which avoids a call to lwIP's task for each single byte. */
-#define TCP_STAGED_BYTES 64
 
 struct tcp_connection;
 
@@ -40,9 +38,6 @@ struct tcp_connection {
 	uint32_t offered;
 	int descriptor;
 	uint16_t unsent_count;
-	uint8_t staged_start;
-	uint8_t staged_end;
-	uint8_t staged[TCP_STAGED_BYTES];
 	/** Index in the table of open connections. */
 	uint8_t slot;
 	uint8_t state;
@@ -62,9 +57,6 @@ bool tcp_connection_open(struct tcp_connection *connection, const struct tcp_eve
 
 /** Reads at most the announced bytes. Returns the number of bytes read. */
 uint32_t tcp_connection_read(struct tcp_connection *connection, void *bytes, uint32_t count);
-
-/** Returns the number of bytes that tcp_connection_read() would return. */
-uint32_t tcp_connection_readable(const struct tcp_connection *connection);
 
 /**
  * Sends or buffers data. Discards data for a failed connection; on_error follows.

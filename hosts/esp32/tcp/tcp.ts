@@ -3,14 +3,12 @@
  * functions are in tcp-binding.c.
  */
 
-import { guardCallbacks, type SocketCallbacks } from "board/socket-guard";
+import { guardCallbacks, type SocketCallbacks } from "moddable/socket-guard";
 
 export interface Options extends SocketCallbacks<TCP> {
 	/** IPv4 address. */
 	address: string;
 	port: number;
-	/** Return type of `read`; default "buffer". */
-	format?: "number" | "buffer";
 }
 
 /**
@@ -28,32 +26,21 @@ export default class TCP extends Native("xs_board_tcp_destructor") {
 		native("xs_board_tcp").call(this, { ...options, ...guardCallbacks<TCP>(options, trace) });
 	}
 
-	/**
-	 * @param target number of bytes to return in a new ArrayBuffer (default: all), or a buffer to fill
-	 * @returns one byte if the format is "number"; the number of bytes read into a buffer; undefined if nothing is readable
-	 */
-	read(target?: number | ByteBuffer): number | ArrayBuffer | undefined {
-		return native("xs_board_tcp_read").call(this, target);
+	/** Fills a buffer with readable bytes. @returns the number of bytes read */
+	read(buffer: ByteBuffer): number {
+		return native("xs_board_tcp_read").call(this, buffer);
 	}
 
 	/**
 	 * @returns the number of bytes that may be written next
 	 * @throws Error if more bytes are written than allowed
 	 */
-	write(value: number | ByteBuffer): number {
-		return native("xs_board_tcp_write").call(this, value);
+	write(bytes: ByteBuffer): number {
+		return native("xs_board_tcp_write").call(this, bytes);
 	}
 
 	/** Closes the socket; no callback is called afterwards. May be called again. */
 	close(): void {
 		return native("xs_board_tcp_close").call(this);
-	}
-
-	get format(): "number" | "buffer" {
-		return native("xs_board_tcp_get_format").call(this);
-	}
-
-	set format(format: "number" | "buffer") {
-		native("xs_board_tcp_set_format").call(this, format);
 	}
 }

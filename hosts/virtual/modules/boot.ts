@@ -3,9 +3,8 @@
 import main from "main";
 import config from "mc/config";
 import { boardModels, hasPart, type Model, requireModel } from "protocol/models";
-import type { Host, HttpClientOptions, TrustOptions } from "../../../device/host.js";
-import { HttpClient } from "./http-client.js";
-import { Resolver, TimeQuery, UdpSocket, WiFi } from "./network.js";
+import type { Host } from "../../../device/host.js";
+import { resolve, TimeQuery, UdpSocket, WiFi } from "./network.js";
 import {
 	AudioOutput,
 	buttons,
@@ -18,9 +17,8 @@ import {
 } from "./peripherals.js";
 import { CrashMemory, KeyValueStore, TraceMemory } from "./storage.js";
 import { System } from "./system.js";
-import { TcpSocket } from "./tcp.js";
+import { TcpSocket, TlsSocket } from "./tcp.js";
 import { BootState, RunningImage, Sha256, UpdateSlot } from "./update.js";
-import { SecureWebSocketClient, WebSocketClient } from "./websocket-client.js";
 
 export default function boot(): void {
 	const device = createHost(requireModel(config.model));
@@ -35,11 +33,11 @@ function createHost(model: Model): Host {
 		system: System,
 		network: {
 			wifi: WiFi,
-			dns: Resolver,
-			ws: WebSocketClient,
-			wss: SecureWebSocketClient,
-			http: PlainHttp,
-			https: SecureHttp,
+			resolve,
+			ws: TcpSocket,
+			http: TcpSocket,
+			wss: TlsSocket,
+			https: TlsSocket,
 			time: TimeQuery,
 			udp: UdpSocket,
 		},
@@ -64,18 +62,4 @@ function createHost(model: Model): Host {
 			...(hasPart(model, "touch") && { touch: CapacitivePad }),
 		},
 	};
-}
-
-class PlainHttp extends HttpClient {
-	constructor(options: HttpClientOptions) {
-		super(options, (socketOptions) => new TcpSocket(socketOptions));
-	}
-}
-
-class SecureHttp extends HttpClient {
-	/** Trusts Node's authorities without a `certificate`. */
-	constructor({ certificate, onUntrusted, ...options }: HttpClientOptions & TrustOptions) {
-		const secure = { certificate, onUntrusted };
-		super(options, (socketOptions) => new TcpSocket({ ...socketOptions, secure }));
-	}
 }

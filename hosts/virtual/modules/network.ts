@@ -4,8 +4,6 @@ import type {
 	DatagramOptions,
 	DatagramSocket,
 	FoundNetwork,
-	ResolveOptions,
-	Resolver as ResolverInterface,
 	ScanOptions,
 	TimeQuery as TimeQueryInterface,
 	TimeQueryOptions,
@@ -91,25 +89,12 @@ export class WiFi implements WiFiInterface {
 	}
 }
 
-/** ECMA-419 DNS resolver. As in the SDK, a lookup cannot be canceled. */
-export class Resolver implements ResolverInterface {
-	resolve(options: ResolveOptions): void {
-		const { host } = options;
-		const channel: Channel<"dns"> = new Channel(
-			"dns",
-			{ host },
-			{
-				resolved: (address) => {
-					channel.close();
-					options.onResolved(host, address);
-				},
-				error: () => {
-					channel.close();
-					options.onError();
-				},
-			},
-		);
-	}
+export function resolve(host: string, onResolved: (address: string | undefined) => void): void {
+	const resolved = (address: string | null) => {
+		channel.close();
+		onResolved(address ?? undefined);
+	};
+	const channel: Channel<"dns"> = new Channel("dns", { host }, { resolved });
 }
 
 /** ECMA-419 `embedded:io/socket/udp`. */

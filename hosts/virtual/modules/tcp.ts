@@ -1,64 +1,68 @@
-/**
- * TCP socket like the SDK's `embedded:io/socket/tcp`, optionally with TLS. Socket and unread bytes are in Node, like lwIP's memory on a
- * board. An exception in a callback becomes an error, as on the boards (hosts/esp32/tcp); with the SDK's socket it would restart the
- * device.
- */
+/** TCP socket like that of the boards (hosts/esp32/tcp). Socket and unread bytes are in Node, like lwIP's memory on a board. */
 
-import { guardCallbacks } from "board/socket-guard";
-import type { TrustOptions } from "../../../device/host.js";
+import type { Socket, SocketOptions } from "../../../device/host.js";
+import type { Secure } from "../peripherals.js";
 import Channel from "./channel.js";
-import type { HttpSocket, HttpSocketOptions } from "./http-client.js";
 
-export interface TcpOptions extends HttpSocketOptions {
-	/** Undefined for plain TCP. */
-	secure?: TrustOptions | undefined;
-}
+/** Maximum size of a write on the boards. */
+const sendBufferBytes = 4096;
 
-/** Size of lwIP's send buffer on the boards. */
-const sendBufferBytes = 65_535;
-
-export class TcpSocket implements HttpSocket {
+export class TcpSocket implements Socket {
 	readonly #channel: Channel<"tcp">;
 	#unread = 0;
+	#writable = 0;
 
-	constructor({ address, port, host, secure, ...callbacks }: TcpOptions) {
-		const { onReadable, onWritable, onError } = guardCallbacks<TcpSocket>(callbacks, trace);
+	/** @param secure undefined for plain TCP */
+	constructor(options: SocketOptions, secure?: Secure) {
+		const { address, port, host, onReadable, onWritable, onUntrusted, onError } = options;
 		this.#channel = new Channel(
 			"tcp",
-			{ address, port, host, secure: secure && { certificate: secure.certificate, now: Date.now() } },
+			{ address, port, host, secure },
 			{
-				untrusted: (reason) => secure?.onUntrusted?.(reason),
-				open: () => onWritable.call(this, sendBufferBytes),
-				error: () => onError.call(this),
+				sent: (byteCount) => {
+					this.#writable += byteCount;
+					if (this.#writable === sendBufferBytes) onWritable(sendBufferBytes);
+				},
+				open: () => {
+					this.#writable = sendBufferBytes;
+					onWritable(sendBufferBytes);
+				},
 				readable: (byteCount) => {
 					this.#unread += byteCount;
-					onReadable.call(this, this.#unread);
+					onReadable(this.#unread);
+				},
+				untrusted: onUntrusted,
+				error: (reason) => {
+					if (reason !== null) trace(`socket error: ${reason}\n`);
+					onError();
 				},
 			},
 		);
 	}
 
-	/** Reads up to and including a line feed, or all available bytes. @returns one character per byte */
-	readLine(): string {
-		const line = this.#channel.call("readLine", this.#unread);
-		this.#unread -= line.length;
-		return line;
-	}
-
-	/** Fills `buffer`. @throws Error if fewer bytes are available */
-	read(buffer: Uint8Array): number {
+	/** @throws Error if fewer bytes are available */
+	read(buffer: Uint8Array): void {
 		const { byteLength } = buffer;
 		if (byteLength > this.#unread) throw new Error("not enough bytes to read");
 		this.#unread -= byteLength;
-		if (byteLength > 0) buffer.set(this.#channel.call("read", byteLength));
-		return byteLength;
+		buffer.set(this.#channel.call("read", byteLength));
 	}
 
-	write(text: string): void {
-		this.#channel.post("write", undefined, new Uint8Array(ArrayBuffer.fromString(text)));
+	write(bytes: Uint8Array): number {
+		if (bytes.byteLength > this.#writable) throw new Error("write exceeds the writable bytes");
+		this.#writable -= bytes.byteLength;
+		this.#channel.post("write", undefined, bytes);
+		return this.#writable;
 	}
 
 	close(): void {
 		this.#channel.close();
+	}
+}
+
+/** TLS socket, implemented by Node. Trusts Node's authorities without a certificate. */
+export class TlsSocket extends TcpSocket {
+	constructor(options: SocketOptions) {
+		super(options, { certificate: options.certificate, now: Date.now() });
 	}
 }

@@ -10,7 +10,6 @@ const sdkNames: Readonly<Record<string, string>> = {
 /** Modules of other hosts. */
 const boardModules: Readonly<Record<string, string>> = {
 	"board/es8311": "hosts/esp32/es8311.ts",
-	"board/socket-guard": "hosts/esp32/socket-guard.ts",
 	"moddable/silent-output": "hosts/moddable/silent-output.ts",
 };
 

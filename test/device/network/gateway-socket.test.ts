@@ -1,16 +1,17 @@
-/** Gateway connection in Node, over a client with unlimited buffer. */
+/** Gateway connection in Node, over a socket whose peer is the test. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WebSocketClientOptions } from "../../../device/host.js";
+import type { Socket, SocketOptions } from "../../../device/host.js";
+import { messagesIn } from "./client-frames.js";
 
 /** Type of device/network/gateway-socket.ts without its XS types. */
-interface Socket {
+interface Connection {
 	readonly isDrained: boolean;
 	send(text: string): void;
 	close(): void;
 }
-const isClass = (value: unknown): value is new (options: object) => Socket => typeof value === "function";
+const isClass = (value: unknown): value is new (options: object) => Connection => typeof value === "function";
 const file: string = "../../../device/network/gateway-socket.js";
 const { GatewaySocket }: { GatewaySocket?: unknown } = await import(file);
 
@@ -19,32 +20,37 @@ Reflect.defineProperty(ArrayBuffer, "fromString", {
 	value: (text: string) => Uint8Array.from(Buffer.from(text)).buffer,
 });
 
-test("sends queued messages in order, and not from within the previous write callback", () => {
-	const writes: string[] = [];
+const accepted = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+/** Bytes that the socket accepts at a time. */
+const windowBytes = 40;
+
+test("sends queued messages in order, in pieces of the send window, and not from within the previous callback", () => {
+	let written = Buffer.alloc(0);
+	let received = Buffer.alloc(0);
 	let depth = 0;
 	let deepest = 0;
-	let open = () => {};
-	class Client {
-		constructor(options: WebSocketClientOptions) {
-			open = () => options.onWritable(5000);
+	let count = 0;
+	let socket: SocketOptions | undefined;
+	class Client implements Socket {
+		constructor(options: SocketOptions) {
+			socket = options;
+		}
+		read(buffer: Uint8Array): void {
+			buffer.set(received.subarray(0, buffer.length));
+			received = received.subarray(buffer.length);
 		}
 		write(bytes: Uint8Array): number {
-			writes.push(Buffer.from(bytes).toString());
-			return 5000;
-		}
-		read(): ArrayBuffer {
-			return new ArrayBuffer(0);
+			assert.ok(bytes.length <= windowBytes, `${bytes.length} bytes`);
+			written = Buffer.concat([written, bytes]);
+			return windowBytes;
 		}
 		close(): void {}
 	}
-	class Resolver {
-		resolve(): void {}
-	}
 	assert.ok(isClass(GatewaySocket), "GatewaySocket is no class");
-	const socket = new GatewaySocket({
+	const connection = new GatewaySocket({
 		part: Client,
 		certificate: undefined,
-		dns: Resolver,
+		resolve: (_host: string, onResolved: (address: string) => void) => onResolved("10.0.0.1"),
 		url: { isSecure: false, host: "gateway", port: 80, path: "/device" },
 		headers: [],
 		onOpen: () => {},
@@ -52,18 +58,26 @@ test("sends queued messages in order, and not from within the previous write cal
 		onDrained: () => {
 			depth += 1;
 			deepest = Math.max(deepest, depth);
-			if (writes.length < 5) {
-				socket.send(`${writes.length}a`);
-				socket.send(`${writes.length}b`);
+			if (count < 4) {
+				connection.send(`${++count}${"x".repeat(300)}`);
+				connection.send(`${++count}`);
 			}
 			depth -= 1;
 		},
 		onClosed: () => assert.fail("closed"),
 	});
-	open();
-	socket.send("first");
-	assert.deepEqual(writes, ["first", "1a", "1b", "3a", "3b"]);
+	socket?.onWritable(windowBytes);
+	assert.match(
+		written.toString(),
+		/^GET \/device HTTP\/1\.1\r\nhost: gateway:80\r\nupgrade: websocket\r\n.*\r\n\r\n$/s,
+	);
+	written = Buffer.alloc(0);
+	received = Buffer.from(accepted);
+	socket?.onReadable(received.length);
+	connection.send("first");
+	const texts = messagesIn(written).map(String);
+	assert.deepEqual(texts, ["first", `1${"x".repeat(300)}`, "2", `3${"x".repeat(300)}`, "4"]);
 	assert.equal(deepest, 1);
-	assert.ok(socket.isDrained, "the socket still holds data");
-	socket.close();
+	assert.ok(connection.isDrained, "the socket still holds data");
+	connection.close();
 });

@@ -1,11 +1,13 @@
-/** Runs the device's parsers in XS with a board's heap (test/hosts/virtual/xs/parsers.ts), one text at a time. */
+/** Runs the device's parsers in XS with a board's heap (test/hosts/virtual/xs/parsers.ts), one frame at a time. */
 
 import type { TestContext } from "node:test";
 import type { Model } from "../../../device/protocol/schema.js";
+import { textFrame } from "../../../gateway/sockets/text-frame.js";
 import { buildMachine, buildProgram } from "../../../hosts/virtual/node/build.js";
 import type { Channel } from "../../../hosts/virtual/node/channel.js";
 import { Machine } from "../../../hosts/virtual/node/machine.js";
 import { onEnd } from "../../support/cleanup.js";
+import { messagesIn } from "../network/client-frames.js";
 
 /** Reaction of a device to a frame. */
 export interface Heard {
@@ -23,10 +25,14 @@ const modules = [
 	"device/attempt",
 	"device/commands",
 	"device/component",
+	"device/network/ascii",
 	"device/network/json-limits",
 	"device/network/connection-end",
 	"device/network/gateway-socket",
-	"device/network/lookup",
+	"device/network/http-fields",
+	"device/network/response-head",
+	"device/network/stream",
+	"device/network/web-socket-frames",
 	"device/protocol/messages",
 	"device/protocol/models",
 	"device/protocol/schema",
@@ -47,17 +53,13 @@ export async function startXsParsers(t: TestContext) {
 	let channel: Channel | undefined;
 	let count = 0;
 	let heard: Heard = { did: [], said: [], closed: undefined };
-	let isInFragments = false;
 	let answer: (detail: unknown) => void = () => {};
 	onEnd(t, () => machine?.close());
 
 	const onPost = (what: string, detail: unknown, payload: Buffer) => {
 		if (what === "did") heard.did.push(detail);
-		if (what === "said") {
-			const begun = isInFragments ? heard.said.pop() : undefined;
-			heard.said.push(Buffer.concat([begun ?? Buffer.alloc(0), payload]));
-			isInFragments = detail === true;
-		}
+		// The other bytes are the request, which is text.
+		if (what === "wrote" && payload.readInt8(0) < 0) heard.said.push(...messagesIn(payload));
 		if (what === "closed") heard.closed = String(detail);
 		if (what === "answer") answer(detail);
 	};
@@ -91,7 +93,7 @@ export async function startXsParsers(t: TestContext) {
 	return {
 		/** Receives a text frame in chunks of `pieceBytes`. */
 		async hear(model: Model, text: string, pieceBytes = 1440): Promise<Heard> {
-			await ask(model, pieceBytes, Buffer.from(text));
+			await ask(model, pieceBytes, textFrame(text));
 			return heard;
 		},
 	};

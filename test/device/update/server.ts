@@ -5,14 +5,11 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { HttpClientOptions, ResolveOptions } from "../../../device/host.js";
+import type { Socket, SocketOptions } from "../../../device/host.js";
 import type { HttpAccess } from "../../../device/network/http-connection.js";
-import {
-	HttpClient,
-	type HttpSocket,
-	type HttpSocketOptions,
-} from "../../../hosts/virtual/modules/http-client.js";
 import Timer from "./timer.js";
+
+const maxWriteBytes = 4096;
 
 /** Single fault at the byte with that number, counted from 0 over all connections. */
 export interface Fault {
@@ -38,7 +35,7 @@ export interface ServerOptions {
 	/** Weak ETags, which never match an If-Range (RFC 9110, 13.1.5). */
 	readonly isWeak?: boolean;
 	readonly faults?: readonly Fault[];
-	/** Responds within the turn of the request, before anything else happens. */
+	/** Responds before anything else happens after the turn of the request. */
 	readonly isInstant?: boolean;
 	/** Delay of the first byte of each response in ms. Default: 1. */
 	readonly delayMs?: number;
@@ -120,18 +117,16 @@ export class MemoryServer {
 	/** Network of a device that reaches only this server. @param lookUpMs durations of successive lookups; further ones take no time */
 	access(lookUpMs: number[] = []): HttpAccess {
 		const server = this;
-		const http = class extends HttpClient {
-			constructor(options: HttpClientOptions) {
-				super(options, (socketOptions) => new MemorySocket(socketOptions, server));
+		const http = class extends MemorySocket {
+			constructor(options: SocketOptions) {
+				super(options, server);
 			}
 		};
-		const dns = class {
-			resolve({ host, onResolved }: ResolveOptions): void {
-				assert.doesNotMatch(host, /:/, "without the port of the Host header");
-				Timer.set(() => onResolved(host, "10.0.0.1"), lookUpMs.shift() ?? 0);
-			}
+		const resolve: HttpAccess["network"]["resolve"] = (host, onResolved) => {
+			assert.doesNotMatch(host, /:/, "without the port of the Host header");
+			Timer.set(() => onResolved("10.0.0.1"), lookUpMs.shift() ?? 0);
 		};
-		return { network: { http, https: http, dns }, certificate: undefined, headersFor: () => [] };
+		return { network: { http, https: http, resolve }, certificate: undefined, headersFor: () => [] };
 	}
 
 	/** @returns the bytes sent and how the connection ends */
@@ -189,9 +184,8 @@ export function head(status: number, fields: Readonly<Record<string, string>>): 
 	return `HTTP/1.1 ${status} Whatever\r\n${lines.join("")}\r\n`;
 }
 
-/** Device socket with the boards' guard: an exception in a callback is reported as an error. */
-class MemorySocket implements HttpSocket {
-	readonly #options: HttpSocketOptions;
+class MemorySocket implements Socket {
+	readonly #options: SocketOptions;
 	readonly #server: MemoryServer;
 	#received = Buffer.alloc(0);
 	#request = "";
@@ -201,7 +195,7 @@ class MemorySocket implements HttpSocket {
 	#outgoing: (() => void)[] = [];
 	#timer: Timer | undefined;
 
-	constructor(options: HttpSocketOptions, server: MemoryServer) {
+	constructor(options: SocketOptions, server: MemoryServer) {
 		this.#options = options;
 		this.#server = server;
 		Timer.set(() => {
@@ -209,27 +203,19 @@ class MemorySocket implements HttpSocket {
 			if (this.#isOver) return;
 			server.connections += 1;
 			server.note(this, true);
-			this.#guard(() => options.onWritable(65_535));
+			options.onWritable(maxWriteBytes);
 		});
 	}
 
-	readLine(): string {
-		const feed = this.#received.indexOf(10);
-		const line = this.#received.subarray(0, feed < 0 ? this.#received.length : feed + 1);
-		this.#received = this.#received.subarray(line.length);
-		return line.toString("latin1");
-	}
-
-	read(buffer: Uint8Array): number {
+	read(buffer: Uint8Array): void {
 		if (buffer.length > this.#received.length) throw new Error("nothing to read");
 		this.#server.onRead(buffer.length);
 		buffer.set(this.#received.subarray(0, buffer.length));
 		this.#received = this.#received.subarray(buffer.length);
-		return buffer.length;
 	}
 
-	write(text: string): void {
-		this.#request += text;
+	write(bytes: Uint8Array): number {
+		this.#request += Buffer.from(bytes).toString("latin1");
 		while (this.#request.includes("\r\n\r\n")) {
 			const end = this.#request.indexOf("\r\n\r\n") + 4;
 			const { segmentBytes } = this.#server;
@@ -239,6 +225,7 @@ class MemorySocket implements HttpSocket {
 				this.#send(() => this.#deliver(answer.bytes.subarray(at, at + segmentBytes)));
 			if (answer.ending) this.#send(() => this.#end(answer.ending ?? "stall"));
 		}
+		return maxWriteBytes;
 	}
 
 	close(): void {
@@ -253,7 +240,7 @@ class MemorySocket implements HttpSocket {
 
 	#send(step: () => void): void {
 		if (this.#isStalled) return;
-		if (this.#server.isInstant) return step();
+		if (this.#server.isInstant) return void Timer.set(step);
 		this.#outgoing.push(step);
 		if (this.#outgoing.length === 1) this.#sendNext(this.#server.delayMs);
 	}
@@ -298,18 +285,9 @@ class MemorySocket implements HttpSocket {
 	}
 
 	#arrive(bytes: Buffer): void {
-		if (bytes.length === 0) return;
+		if (bytes.length === 0 || this.#isOver) return;
 		this.#received = Buffer.concat([this.#received, bytes]);
-		this.#guard(() => this.#options.onReadable(this.#received.length));
-	}
-
-	#guard(action: () => void): void {
-		if (this.#isOver) return;
-		try {
-			action();
-		} catch {
-			this.#fail();
-		}
+		this.#options.onReadable(this.#received.length);
 	}
 
 	#fail(): void {

@@ -87,7 +87,7 @@ function buildHost(): string {
 async function bundle(ports: Readonly<Record<string, number>>): Promise<string> {
 	const modules: Readonly<Record<string, string>> = {
 		"embedded:io/socket/tcp": join(projectFolder, own, "tcp.ts"),
-		"board/socket-guard": join(projectFolder, own, "..", "socket-guard.ts"),
+		"moddable/socket-guard": join(projectFolder, "hosts", "moddable", "socket-guard.ts"),
 	};
 	const made = await build({
 		entryPoints: [join(projectFolder, tests, "xs", "script.ts")],
@@ -104,7 +104,7 @@ const Native = () => function () { return Object.setPrototypeOf(makeHost(), new.
 			{
 				name: "modules",
 				setup: ({ onResolve }) => {
-					onResolve({ filter: /^(embedded|board)/ }, ({ path }) => ({ path: modules[path] ?? path }));
+					onResolve({ filter: /^(embedded|moddable)/ }, ({ path }) => ({ path: modules[path] ?? path }));
 				},
 			},
 		],

@@ -402,27 +402,6 @@ describe("channels", () => {
 	});
 });
 
-test("an exception in a socket's callback becomes its error, after which no callback is called", async () => {
-	const called: string[] = [];
-	const modules = {
-		main: `${fixtures}/socket.ts`,
-		"board/socket-guard": "hosts/esp32/socket-guard.ts",
-		"virtual/tcp": "hosts/virtual/modules/tcp.ts",
-	};
-	const sockets: Channel[] = [];
-	const machine = start(await buildProgram({ modules }), {
-		onOpen: (channel) => {
-			if (channel.kind === "tcp") sockets.push(channel);
-			return { onPost: (name) => void called.push(name) };
-		},
-	});
-	await machine.ready;
-	for (const event of ["open", "readable", "readable", "error"]) sockets[0]?.send(event, 1);
-	await machine.settle();
-	await machine.close();
-	assert.deepEqual(called, ["onWritable", "onReadable", "onError"]);
-});
-
 describe("clocks and timers", () => {
 	/** Entries noted by the fixture: "text@milliseconds since start". */
 	const notes = async (name: string, ms: number, options: Partial<MachineOptions> = {}) => {

@@ -52,8 +52,7 @@ function describe({ ssid, rssi, password, bssid, channel }: AccessPoint) {
 
 export const dns: Simulate<"dns"> = ({ options: { host }, send }, { board }) => {
 	lookup(host, { family: 4 }, (error, address) => {
-		if (error || board.accessPoints.length === 0) send("error");
-		else send("resolved", address);
+		send("resolved", error || board.accessPoints.length === 0 ? null : address);
 	});
 	return {};
 };

@@ -8,7 +8,6 @@ import { AudioOutput, haptics, input, pixels, serial, smbus } from "./peripheral
 import { keyValue, resource, rtc, system } from "./storage.js";
 import { TcpSocket } from "./tcp.js";
 import { bootState, runningImage, sha256, updateSlot } from "./update.js";
-import { WebSocketClient } from "./websocket-client.js";
 
 const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	input,
@@ -30,7 +29,6 @@ const simulated: { readonly [K in Kind]: Simulate<K> } = {
 	time,
 	udp,
 	tcp: (channel) => new TcpSocket(channel),
-	websocket: (channel) => new WebSocketClient(channel),
 };
 
 /** Request names are not checked, because the firmware's half is typed by the same table. @throws Error for an unknown kind */

@@ -7,8 +7,9 @@ import {
 	type DetailedPeerCertificate,
 	type PeerCertificate,
 } from "node:tls";
+import { messageOf } from "../../../../device/message-of.js";
 import { expired, tooEarly, unknownAuthority, wrongName } from "../../../moddable/tls/reasons.js";
-import type { PeerOptions, Secure } from "../../peripherals.js";
+import type { Peripherals } from "../../peripherals.js";
 import type { Opened, Simulated } from "./hardware.js";
 
 /** CONFIG_LWIP_TCP_WND_DEFAULT of the boards, in bytes. */
@@ -33,21 +34,22 @@ export class TcpSocket implements Simulated<"tcp"> {
 	}
 
 	write(_detail: undefined, bytes: Uint8Array): void {
-		this.#socket?.write(Buffer.from(bytes));
-	}
-
-	readLine(limit: number): string {
-		const feed = this.#received.indexOf(0x0a);
-		return this.#shift(feed < 0 ? limit : Math.min(limit, feed + 1)).toString("latin1");
+		const { byteLength } = bytes;
+		this.#socket?.write(Buffer.from(bytes), () => this.#channel.send("sent", byteLength));
 	}
 
 	read(byteCount: number): Buffer {
-		return this.#shift(byteCount);
+		const taken = this.#received.subarray(0, byteCount);
+		this.#received = this.#received.subarray(byteCount);
+		this.#announcedBytes -= byteCount;
+		this.#deliver();
+		return taken;
 	}
 
+	/** Lets bytes in flight be sent, like a TCP stack. */
 	onClose(): void {
 		this.#isOver = true;
-		this.#socket?.destroy();
+		this.#socket?.destroySoon();
 	}
 
 	#connect(): Socket | undefined {
@@ -55,8 +57,11 @@ export class TcpSocket implements Simulated<"tcp"> {
 			const socket = connect(this.#channel.options);
 			this.#listen(socket);
 			return socket;
-		} catch {
-			setImmediate(() => this.#fail());
+		} catch (error) {
+			setImmediate(() => {
+				this.#channel.send("untrusted", `TLS: ${messageOf(error)}`);
+				this.#fail();
+			});
 			return undefined;
 		}
 	}
@@ -73,20 +78,12 @@ export class TcpSocket implements Simulated<"tcp"> {
 		socket.on("error", (error) => {
 			const reason = untrustedReason(error);
 			if (reason !== undefined && !this.#isOver) this.#channel.send("untrusted", reason);
-			this.#fail();
+			this.#fail(error.message);
 		});
 		socket.on("close", () => {
 			this.#hasEnded = true;
 			this.#deliver();
 		});
-	}
-
-	#shift(byteCount: number): Buffer {
-		const taken = this.#received.subarray(0, byteCount);
-		this.#received = this.#received.subarray(byteCount);
-		this.#announcedBytes -= byteCount;
-		this.#deliver();
-		return taken;
 	}
 
 	#deliver(): void {
@@ -103,37 +100,26 @@ export class TcpSocket implements Simulated<"tcp"> {
 		if (this.#hasEnded && this.#received.length === 0) this.#fail();
 	}
 
-	#fail(): void {
-		if (!this.#isOver) this.#channel.send("error");
+	/** @param reason null: the peer has closed the connection */
+	#fail(reason: string | null = null): void {
+		if (!this.#isOver) this.#channel.send("error", reason);
 		this.#isOver = true;
 	}
 }
 
-function connect({ address: host, port, host: name, secure }: PeerOptions): Socket {
+/** Checks the server's name and dates by the device's clock. */
+function connect({ address: host, port, host: name, secure }: Peripherals["tcp"]["options"]): Socket {
 	if (!secure) return connectTcp({ host, port });
+	const { certificate, now } = secure;
 	return connectTls({
 		host,
 		port,
 		ALPNProtocols: ["http/1.1"],
 		// Without a name, the certificate must match the address.
 		...(isIP(name) === 0 && { servername: name }),
-		...trustOf(secure),
-	});
-}
-
-export interface Trust {
-	readonly ca?: string;
-	readonly checkServerIdentity?: (name: string, certificate: PeerCertificate) => Error | undefined;
-}
-
-/**
- * @returns the certificate authority (absent for Node's), and a check of name and dates by the device's clock
- */
-export function trustOf({ certificate, now }: Secure): Trust {
-	return {
 		...(certificate !== undefined && { ca: pem(certificate) }),
-		checkServerIdentity: (name, peer) => checkName(name, peer) ?? checkDates(peer, now),
-	};
+		checkServerIdentity: (wanted, peer) => checkName(wanted, peer) ?? checkDates(peer, now),
+	});
 }
 
 function pem(base64: string): string {
@@ -148,7 +134,7 @@ class Untrusted extends Error {}
  * @param error error of a connection
  * @returns the reason why the server is not trusted; undefined for other errors
  */
-export function untrustedReason(error: Error): string | undefined {
+function untrustedReason(error: Error): string | undefined {
 	if (error instanceof Untrusted) return error.message;
 	const code = "code" in error ? String(error.code) : "";
 	if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_SIGNATURE_|INVALID_CA)/.test(code)) return unknownAuthority;

@@ -114,7 +114,7 @@ static bool is_alive(const struct pair *pair)
 static void script_reads(struct pair *pair, uint32_t most)
 {
 	uint8_t bytes[LONGEST];
-	uint32_t readable = tcp_connection_readable(&pair->script->connection);
+	uint32_t readable = pair->script->connection.offered;
 	uint32_t count = tcp_connection_read(&pair->script->connection, bytes, most);
 	CHECK(count <= most && count <= readable, "too many bytes");
 	CHECK(count == (most < readable ? most : readable) || pair->may_lose, "too few bytes of connection %u", pair->id);
@@ -178,11 +178,11 @@ static void on_readable(struct tcp_connection *connection, uint32_t byte_count)
 	struct pair *pair = ((struct script *)connection)->pair;
 	check_event(pair);
 	CHECK(pair->is_connected, "readable before it is connected");
-	CHECK(byte_count > 0 && byte_count == tcp_connection_readable(connection), "fewer bytes are readable than announced");
+	CHECK(byte_count > 0 && byte_count == connection->offered, "fewer bytes are readable than announced");
 	CHECK(byte_count <= pair->peer_sent - pair->received, "%u bytes are announced, %u were sent (shut %d, %u received)",
 		byte_count, pair->peer_sent - pair->received, pair->is_peer_shut, pair->received);
 	if (mode == READS_ALL || (mode == RANDOM && chance(60)))
-		while (tcp_connection_readable(connection) > 0)
+		while (connection->offered > 0)
 			script_reads(pair, 1 + random_below(LONGEST));
 	act_in_event(connection);
 }
@@ -456,7 +456,7 @@ static void check_flow_control(void)
 		CHECK(pair->peer_sent < 50 * BUFFER_BYTES, "no back-pressure from a script that does not read");
 	}
 	deliver_for(50);
-	CHECK(tcp_connection_readable(&pair->script->connection) > 0, "nothing is announced");
+	CHECK(pair->script->connection.offered > 0, "nothing is announced");
 	uint32_t seen = events_seen;
 	deliver_for(100);
 	CHECK(events_seen == seen, "%u events without a new byte", events_seen - seen);
@@ -472,9 +472,9 @@ static void check_late_bytes(void)
 	while (!pair->is_connected || pair->peer < 0)
 		deliver_for(1);
 	peer_sends(pair, 10);
-	while (tcp_connection_readable(&pair->script->connection) == 0)
+	while (pair->script->connection.offered == 0)
 		deliver_for(1);
-	uint32_t announced = tcp_connection_readable(&pair->script->connection);
+	uint32_t announced = pair->script->connection.offered;
 	peer_sends(pair, 10);
 	usleep(10000);
 	for (uint32_t i = 0; i < announced; i++)

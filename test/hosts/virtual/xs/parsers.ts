@@ -1,49 +1,50 @@
 /**
- * Device parsers for received data in XS. Each text from Node passes through a gateway connection and the command
+ * Device parsers for received data in XS. Each frame from Node passes through a gateway connection and the command
  * check, and the result is sent back.
  */
 
 import Channel from "virtual/channel";
 import { Commands } from "../../../../device/commands.js";
-import type { WebSocketClientOptions } from "../../../../device/host.js";
+import type { SocketOptions } from "../../../../device/host.js";
 import { GatewaySocket } from "../../../../device/network/gateway-socket.js";
 import { type Model, models } from "../../../../device/protocol/schema.js";
+
+const accepted = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+const windowBytes = 5000;
 
 /** Opens a connection whose gateway is the test. */
 class Wire {
 	readonly socket: GatewaySocket;
-	#options: WebSocketClientOptions | undefined;
+	#options: SocketOptions | undefined;
 	#unread = new Uint8Array(0);
 
 	constructor(
 		model: Model,
 		report: (what: string, detail?: unknown, payload?: ArrayBuffer | Uint8Array) => void,
 	) {
-		const open = (options: WebSocketClientOptions) => {
+		const open = (options: SocketOptions) => {
 			this.#options = options;
 		};
-		const read = (byteCount: number) => this.#read(byteCount);
+		const read = (buffer: Uint8Array) => {
+			buffer.set(this.#unread.subarray(0, buffer.byteLength));
+			this.#unread = this.#unread.subarray(buffer.byteLength);
+		};
 		this.socket = new GatewaySocket({
 			part: class {
-				constructor(options: WebSocketClientOptions) {
+				constructor(options: SocketOptions) {
 					open(options);
 				}
-				write(
-					payload: ArrayBuffer | Uint8Array,
-					{ more = false, opcode }: { more?: boolean; opcode?: number },
-				) {
-					if (opcode === undefined) report("said", more, payload);
-					return 5000;
+				write(bytes: Uint8Array) {
+					report("wrote", undefined, bytes);
+					return windowBytes;
 				}
-				read(byteCount: number) {
-					return read(byteCount);
+				read(buffer: Uint8Array) {
+					read(buffer);
 				}
 				close() {}
 			},
 			certificate: undefined,
-			dns: class {
-				resolve() {}
-			},
+			resolve: (_host, onResolved) => onResolved("192.168.1.10"),
 			url: { isSecure: false, host: "gateway", port: 80, path: "/device" },
 			headers: [],
 			onOpen: () => {},
@@ -65,22 +66,16 @@ class Wire {
 			isSafeMode: false,
 			send: (error) => this.socket.send(JSON.stringify(error)),
 		});
-		this.#options?.onWritable(5000);
+		this.#options?.onWritable(windowBytes);
+		this.receive(ArrayBuffer.fromString(accepted));
 	}
 
-	/** Sends a text frame in chunks of `pieceBytes`. */
-	hear(bytes: ArrayBuffer, pieceBytes: number): void {
-		let at = 0;
-		do {
-			const piece = new Uint8Array(bytes, at, Math.min(pieceBytes, bytes.byteLength - at));
-			at += piece.byteLength;
-			this.#unread = piece;
-			this.#options?.onReadable(piece.byteLength, { more: at < bytes.byteLength, binary: false });
-		} while (at < bytes.byteLength);
-	}
-
-	#read(byteCount: number): ArrayBuffer {
-		return this.#unread.slice(0, byteCount).buffer;
+	/** Receives bytes in chunks of `pieceBytes`. */
+	receive(bytes: ArrayBuffer, pieceBytes = bytes.byteLength): void {
+		for (let at = 0; at < bytes.byteLength; at += pieceBytes) {
+			this.#unread = new Uint8Array(bytes, at, Math.min(pieceBytes, bytes.byteLength - at));
+			this.#options?.onReadable(this.#unread.byteLength);
+		}
 	}
 }
 
@@ -90,7 +85,7 @@ export default function main(): void {
 		const model = models.find((candidate) => candidate === name);
 		if (!model) throw new Error(`unknown model ${name}`);
 		const wire = new Wire(model, (what, detail, said) => channel.post(what, detail, said));
-		wire.hear(bytes, Number(detail));
+		wire.receive(bytes, Number(detail));
 		wire.socket.close();
 		channel.post("answer");
 	});

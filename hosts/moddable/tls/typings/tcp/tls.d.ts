@@ -24,8 +24,7 @@ declare module "embedded:io/socket/tcp/tls" {
 	export default class TLSSocket {
 		/** Passes all options to the socket below. */
 		constructor(options: TLSSocketOptions & { readonly [option: string]: unknown });
-		format: "number" | "buffer";
-		read(count?: number | ByteBuffer): unknown;
+		read(buffer: ByteBuffer): unknown;
 		write(bytes: ByteBuffer): number;
 		close(): void;
 	}

@@ -17,9 +17,7 @@ void xs_board_tcp_destructor(void *data);
 	EACH(xs_board_tcp)                                                                                                 \
 	EACH(xs_board_tcp_close)                                                                                           \
 	EACH(xs_board_tcp_read)                                                                                            \
-	EACH(xs_board_tcp_write)                                                                                           \
-	EACH(xs_board_tcp_get_format)                                                                                      \
-	EACH(xs_board_tcp_set_format)
+	EACH(xs_board_tcp_write)
 #define DECLARE(name) void name(xsMachine *the);
 NATIVES(DECLARE)
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { guardCallbacks } from "../../../hosts/esp32/socket-guard.js";
+import { guardCallbacks } from "../../../hosts/moddable/socket-guard.js";
 
 const socket = { name: "a socket" };
 

@@ -1,6 +1,6 @@
 /**
- * Wraps a socket's callbacks: turns an exception into a socket error, and calls nothing after the first error. The SDK's TLS and
- * WebSocket code throws in callbacks, e.g. for a rejected certificate, which would restart the board.
+ * Wraps a socket's callbacks: turns an exception into a socket error, and calls nothing after the first error. The SDK's TLS
+ * throws in callbacks, e.g. for a rejected certificate, which would restart the board.
  */
 
 /** Callbacks of ECMA-419 `embedded:io/socket/tcp`, called with the socket as `this`. */
