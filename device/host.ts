@@ -205,25 +205,6 @@ export interface RunningImage {
 	close(): void;
 }
 
-/** Decoder for the stream of a patch (protocol/patch-format.ts). The input is untrusted. */
-export interface PatchDecoder {
-	/**
-	 * Decodes the next bytes of the result.
-	 * @param piece not longer than the rest of the result; pass the same one until it is full
-	 * @param input part of the stream, whose bytes from `offset` on are unread
-	 * @returns the next offset; -1: the input is exhausted and the piece is not full
-	 * @throws Error if the patch is damaged or the source cannot be read
-	 */
-	decode(piece: Uint8Array, input: Uint8Array, offset: number): number;
-}
-export interface PatchDecoderOptions {
-	readonly source: Pick<RunningImage, "read">;
-	/** Not above the size of the source. */
-	readonly sourceBytes: number;
-	readonly resultBytes: number;
-}
-export type PatchDecoderPart = Part<PatchDecoderOptions, PatchDecoder>;
-
 /** Rollback state of the running image, as in ESP-IDF. */
 export interface BootState {
 	/** ESP_OTA_IMG_PENDING_VERIFY: unconfirmed. */
@@ -327,8 +308,6 @@ export interface Host {
 		readonly slot: Part<object, UpdateSlot>;
 		readonly running: Part<object, RunningImage>;
 		readonly boot: Part<object, BootState>;
-		/** Absent: the firmware's own decoder is used, which is slower. */
-		readonly patchDecoder?: PatchDecoderPart;
 	};
 	readonly crash: Part<object, CrashMemory>;
 	readonly trace: Part<object, TraceMemory>;

@@ -1,15 +1,22 @@
 /**
- * Decodes the stream of a patch (patch-format.ts) in 2.4 KB of memory, for hosts without a native decoder. The loops use
- * local variables, which XS accesses several times faster than fields. hosts/esp32/patch-decoder.c is the same in C.
+ * Decodes the stream of a patch (patch-format.ts), which is untrusted, in 2.4 KB of memory. The loops use local variables, which
+ * XS accesses several times faster than fields.
  */
 
-import type { PatchDecoder as Interface, PatchDecoderOptions } from "../host.js";
+import type { RunningImage } from "../host.js";
 import { maxMatch, minMatch, patchOperations, windowBytes } from "../protocol/patch-format.js";
 
 /** Size of the buffer of decompressed data. */
 const textBytes = 256;
 
-export class PatchDecoder implements Interface {
+export interface PatchDecoderOptions {
+	readonly source: Pick<RunningImage, "read">;
+	/** Not above the size of the source. */
+	readonly sourceBytes: number;
+	readonly resultBytes: number;
+}
+
+export class PatchDecoder {
 	readonly #options: PatchDecoderOptions;
 	/** Sliding window, followed by decompressed data. */
 	readonly #text = new Uint8Array(windowBytes + textBytes);
@@ -45,6 +52,13 @@ export class PatchDecoder implements Interface {
 		this.#state.rest = options.resultBytes;
 	}
 
+	/**
+	 * Decodes the next bytes of the result.
+	 * @param piece not longer than the rest of the result; pass the same one until it is full
+	 * @param input part of the stream, whose bytes from `offset` on are unread
+	 * @returns the next offset; -1: the input is exhausted and the piece is not full
+	 * @throws Error if the patch is damaged or the source cannot be read
+	 */
 	decode(piece: Uint8Array, input: Uint8Array, offset: number): number {
 		const { source, sourceBytes } = this.#options;
 		const { copy, insert, seek } = patchOperations;

@@ -3,7 +3,7 @@
  * one can neither read outside its source nor produce more than it announces.
  */
 
-import type { PatchDecoder as Decoder, Digest, Part, PatchDecoderPart, RunningImage } from "../host.js";
+import type { Digest, Part, RunningImage } from "../host.js";
 import { patchHead } from "../protocol/patch-format.js";
 import { PatchDecoder } from "./patch-decoder.js";
 
@@ -13,8 +13,6 @@ const pieceBytes = 4 * 1024;
 export interface PatchOptions {
 	readonly source: Pick<RunningImage, "byteLength" | "read">;
 	readonly sha256: Part<object, Digest>;
-	/** The host's native decoder, if it has one. */
-	readonly decoder?: PatchDecoderPart | undefined;
 	/** SHA-256 of source and result, in lower-case hex. */
 	readonly from: string;
 	readonly to: string;
@@ -30,7 +28,7 @@ export class Patch {
 	/** Digest of the result, which also proves that the source was the right one. */
 	readonly #digest: Digest;
 	/** Created once the header is read. */
-	#decoder: Decoder | undefined;
+	#decoder: PatchDecoder | undefined;
 	/** Consumed bytes of the current input. */
 	#inputOffset = 0;
 
@@ -56,14 +54,14 @@ export class Patch {
 			throw new Error("The patch is damaged: the SHA-256 of its result does not match.");
 	}
 
-	#readHead(bytes: Uint8Array): Decoder {
+	#readHead(bytes: Uint8Array): PatchDecoder {
 		const { byteLength, magic, ...offsets } = patchHead;
 		if (bytes.byteLength < byteLength) throw new Error("The patch is truncated in its header.");
 		const view = new DataView(bytes.buffer, bytes.byteOffset, byteLength);
 		if (view.getUint32(0, true) !== magic) throw new Error("The file is not a patch.");
 		const sourceBytes = view.getUint32(offsets.sourceBytesOffset, true);
 		this.#resultBytes = view.getUint32(offsets.resultBytesOffset, true);
-		const { from, to, source, decoder = PatchDecoder } = this.#options;
+		const { from, to, source } = this.#options;
 		if (
 			toHex(bytes.subarray(offsets.sourceSha256Offset, offsets.resultSha256Offset)) !== from ||
 			toHex(bytes.subarray(offsets.resultSha256Offset, byteLength)) !== to
@@ -72,12 +70,12 @@ export class Patch {
 		if (sourceBytes > source.byteLength || this.#resultBytes === 0)
 			throw new Error("The patch has invalid lengths in its header.");
 		this.#inputOffset = byteLength;
-		this.#decoder = new decoder({ source, sourceBytes, resultBytes: this.#resultBytes });
+		this.#decoder = new PatchDecoder({ source, sourceBytes, resultBytes: this.#resultBytes });
 		return this.#decoder;
 	}
 
 	/** @returns whether the input is consumed */
-	#decode(decoder: Decoder, input: Uint8Array): boolean {
+	#decode(decoder: PatchDecoder, input: Uint8Array): boolean {
 		const wanted = Math.min(pieceBytes, this.#resultBytes - this.#producedBytes);
 		const piece = this.#piece.subarray(0, wanted);
 		this.#inputOffset = decoder.decode(piece, input, this.#inputOffset);

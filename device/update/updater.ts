@@ -157,7 +157,7 @@ export class Updater {
 		const source = new update.running({});
 		this.#source = source;
 		const onPiece = (piece: Uint8Array, total: number) => this.#write(piece, total);
-		return new Patch({ source, sha256: digest.sha256, decoder: update.patchDecoder, ...digests, onPiece });
+		return new Patch({ source, sha256: digest.sha256, ...digests, onPiece });
 	}
 
 	/** Continues a download that waits for the gateway to be connected again. */

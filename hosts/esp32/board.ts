@@ -6,7 +6,6 @@ import UDP from "embedded:io/socket/udp";
 import { CrashMemory, TraceMemory } from "board/crash";
 import { ES8311 } from "board/es8311";
 import { resolve, SntpQuery } from "board/network";
-import { PatchDecoder } from "board/patch";
 import { AudioOutput, PushButton, Ring } from "board/peripherals";
 import { ConsolePort } from "board/serial";
 import { SecureSocket } from "board/sockets";
@@ -43,7 +42,7 @@ export function createBoard(options: BoardOptions): Host {
 			time: SntpQuery,
 			udp: UDP,
 		},
-		update: { slot: UpdateSlot, running: RunningImage, boot: BootState, patchDecoder: PatchDecoder },
+		update: { slot: UpdateSlot, running: RunningImage, boot: BootState },
 		crash: CrashMemory,
 		trace: TraceMemory,
 		serial: ConsolePort,

@@ -168,18 +168,6 @@ describe("falls back to the full image in the same update when", () => {
 		assert.match(result.log, /ESP_ERR_FLASH_OP_FAIL/);
 	});
 
-	test("the host's decoder fails", () => {
-		const result = update({}, {}, (rig) => {
-			rig.patchDecoder = class {
-				decode(): number {
-					throw new Error("The running firmware cannot be read.");
-				}
-			};
-		});
-		assertInstalled(result);
-		assert.match(result.log, /The running firmware cannot be read/);
-	});
-
 	test("no image runs", () => {
 		assertInstalled(
 			update({}, {}, (rig) => {

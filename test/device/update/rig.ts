@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import type { PatchDecoderPart, RunningImage, UpdateSlot } from "../../../device/host.js";
+import type { RunningImage, UpdateSlot } from "../../../device/host.js";
 import type { CommandOf } from "../../../device/protocol/messages.js";
 import type { Model } from "../../../device/protocol/schema.js";
 import { type UpdateMessage, Updater } from "../../../device/update/updater.js";
@@ -58,7 +58,6 @@ export class Rig {
 	/** Called before the running image is read. */
 	beforeRead = () => {};
 	hasRunningImage = true;
-	patchDecoder: PatchDecoderPart | undefined;
 	readonly #options: RigOptions;
 
 	constructor(options: RigOptions) {
@@ -103,7 +102,6 @@ export class Rig {
 
 						close(): void {}
 					},
-					...(this.patchDecoder && { patchDecoder: this.patchDecoder }),
 				},
 			},
 			gateway: {
