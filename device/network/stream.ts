@@ -22,7 +22,7 @@ export interface StreamOptions {
 	readonly url: Url;
 	/** Bytes have arrived. An exception here or in onDrained ends the connection. */
 	readonly onReadable: () => void;
-	/** The connection is open and nothing is queued. */
+	/** Everything that was written has left the queue. Called in a new turn, since senders write more. */
 	readonly onDrained?: () => void;
 	/** Called at most once, last, in a new turn. @param reason undefined: unknown */
 	readonly onLost: (reason: string | undefined) => void;
@@ -34,6 +34,7 @@ export class Stream {
 	#isOpen = false;
 	#isClosed = false;
 	#lossTimer: Timer | undefined;
+	#drainTimer: Timer | undefined;
 	/** Reason for rejecting the server's certificate. */
 	#trustProblem: string | undefined;
 
@@ -47,7 +48,6 @@ export class Stream {
 	#writableBytes = 0;
 	readonly #queue: Uint8Array[] = [];
 	#queuedBytes = 0;
-	#isPumping = false;
 
 	constructor(options: StreamOptions) {
 		this.#options = options;
@@ -98,7 +98,7 @@ export class Stream {
 		this.#stagedAt = this.#stagedEnd;
 		this.#queue.length = 0;
 		Timer.clear(this.#lossTimer);
-		this.#lossTimer = undefined;
+		Timer.clear(this.#drainTimer);
 		attempt("closing a broken connection failed", () => this.#socket?.close());
 		this.#socket = undefined;
 	}
@@ -145,29 +145,23 @@ export class Stream {
 		this.#socket?.read(buffer);
 	}
 
-	/** Not reentrant: what is written within onDrained follows in the loop, since nested calls with TLS would exhaust XS's stack. */
 	#pump(): void {
-		if (this.#isPumping || !this.#isOpen) return;
-		this.#isPumping = true;
-		try {
-			while (this.#writePiece());
-		} finally {
-			this.#isPumping = false;
+		for (;;) {
+			const [bytes] = this.#queue;
+			if (!bytes || !this.#socket || !this.#isOpen) return;
+			const count = Math.min(bytes.byteLength, this.#writableBytes);
+			if (count < bytes.byteLength && count < minPieceBytes) return;
+			this.#writableBytes = this.#socket.write(bytes.subarray(0, count));
+			this.#queuedBytes -= count;
+			if (count < bytes.byteLength) this.#queue[0] = bytes.subarray(count);
+			else this.#queue.shift();
+			if (this.#queue.length === 0) this.#drainTimer ??= Timer.set(() => this.#onDrained());
 		}
 	}
 
-	/** @returns whether more can be written */
-	#writePiece(): boolean {
-		const [bytes] = this.#queue;
-		if (!bytes || !this.#socket) return false;
-		const count = Math.min(bytes.byteLength, this.#writableBytes);
-		if (count < bytes.byteLength && count < minPieceBytes) return false;
-		this.#writableBytes = this.#socket.write(bytes.subarray(0, count));
-		this.#queuedBytes -= count;
-		if (count < bytes.byteLength) this.#queue[0] = bytes.subarray(count);
-		else this.#queue.shift();
-		if (this.#queue.length === 0) this.#options.onDrained?.();
-		return true;
+	#onDrained(): void {
+		this.#drainTimer = undefined;
+		if (this.#queue.length === 0) this.#guard(() => this.#options.onDrained?.());
 	}
 
 	#guard(action: () => void): void {

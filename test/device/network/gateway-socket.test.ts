@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Socket, SocketOptions } from "../../../device/host.js";
+import { clock } from "../update/timer.js";
 import { messagesIn } from "./client-frames.js";
 
 /** Type of device/network/gateway-socket.ts without its XS types. */
@@ -24,11 +25,10 @@ const accepted = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n
 /** Bytes that the socket accepts at a time. */
 const windowBytes = 40;
 
-test("sends queued messages in order, in pieces of the send window, and not from within the previous callback", () => {
+test("sends queued messages in order, in pieces of the send window, and notifies of the empty queue in a new turn", () => {
 	let written = Buffer.alloc(0);
 	let received = Buffer.alloc(0);
-	let depth = 0;
-	let deepest = 0;
+	let isInCall = false;
 	let count = 0;
 	let socket: SocketOptions | undefined;
 	class Client implements Socket {
@@ -56,16 +56,18 @@ test("sends queued messages in order, in pieces of the send window, and not from
 		onOpen: () => {},
 		onMessage: () => {},
 		onDrained: () => {
-			depth += 1;
-			deepest = Math.max(deepest, depth);
-			if (count < 4) {
-				connection.send(`${++count}${"x".repeat(300)}`);
-				connection.send(`${++count}`);
-			}
-			depth -= 1;
+			assert.ok(!isInCall, "onDrained was called within send()");
+			if (count === 4) return;
+			send(`${++count}${"x".repeat(300)}`);
+			send(`${++count}`);
 		},
 		onClosed: () => assert.fail("closed"),
 	});
+	const send = (text: string) => {
+		isInCall = true;
+		connection.send(text);
+		isInCall = false;
+	};
 	socket?.onWritable(windowBytes);
 	assert.match(
 		written.toString(),
@@ -74,10 +76,10 @@ test("sends queued messages in order, in pieces of the send window, and not from
 	written = Buffer.alloc(0);
 	received = Buffer.from(accepted);
 	socket?.onReadable(received.length);
-	connection.send("first");
-	const texts = messagesIn(written).map(String);
-	assert.deepEqual(texts, ["first", `1${"x".repeat(300)}`, "2", `3${"x".repeat(300)}`, "4"]);
-	assert.equal(deepest, 1);
+	send("first");
+	const messages = ["first", `1${"x".repeat(300)}`, "2", `3${"x".repeat(300)}`, "4"];
+	clock.runUntil(() => messagesIn(written).length === messages.length, 0);
+	assert.deepEqual(messagesIn(written).map(String), messages);
 	assert.ok(connection.isDrained, "the socket still holds data");
 	connection.close();
 });

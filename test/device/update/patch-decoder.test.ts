@@ -36,7 +36,8 @@ function decode({ source, resultBytes, stream, partBytes }: Case): string {
 				piece = new Uint8Array(Math.min(left, 4096));
 			}
 	} catch (error) {
-		const [, problem] = /^The patch is damaged: (.*)\.$/.exec(error instanceof Error ? error.message : "") ?? [];
+		const [, problem] =
+			/^The patch is damaged: (.*)\.$/.exec(error instanceof Error ? error.message : "") ?? [];
 		if (problem === undefined) throw error;
 		return problem;
 	}
