@@ -67,7 +67,7 @@ export class GatewaySocket {
 			["sec-websocket-version", "13"],
 			["sec-websocket-key", randomKey()],
 		] as const;
-		this.#stream.write(requestHead(url, [...upgrade, ...headers]));
+		this.#stream.writeText(requestHead(url, [...upgrade, ...headers]));
 		this.#connectTimer = Timer.set(() => this.#fail("the gateway did not answer in time"), connectTimeoutMs);
 	}
 

@@ -1,5 +1,4 @@
 import type { Digest, Part } from "../host.js";
-import { bytesOf } from "./ascii.js";
 
 const blockBytes = 64;
 
@@ -15,4 +14,8 @@ export function hmacSha256(sha256: Part<object, Digest>, key: string, text: stri
 	const padded = (pad: number) => block.map((byte) => byte ^ pad);
 	const hmac = digestOf(padded(0x5c), digestOf(padded(0x36), bytesOf(text)));
 	return Array.from(hmac, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function bytesOf(ascii: string): Uint8Array {
+	return Uint8Array.from(ascii, (character) => character.charCodeAt(0));
 }

@@ -85,7 +85,7 @@ export class Connection {
 		const { http, url } = this.#options;
 		this.#onActivity();
 		this.#head = new ResponseHead(readFields);
-		this.#stream.write(requestHead(url, requestFields(http.headersFor(url), range, etag)));
+		this.#stream.writeText(requestHead(url, requestFields(http.headersFor(url), range, etag)));
 	}
 
 	/** @param buffer not longer than the byte count passed to onReadable */

@@ -1,6 +1,5 @@
 /** Header fields of HTTP requests and responses. */
 
-import { bytesOf } from "./ascii.js";
 import type { Url } from "./url.js";
 
 /** Content-Range (RFC 9110, 14.4). Both offsets are inclusive. */
@@ -45,12 +44,9 @@ export function requestFields(base: Iterable<readonly [string, string]>, range?:
 	return fields;
 }
 
-/** Encodes the head of a GET request (RFC 9112, 3), in ASCII. */
-export function requestHead(
-	{ host, port, path }: Url,
-	fields: Iterable<readonly [string, string]>,
-): Uint8Array {
+/** Formats the head of a GET request (RFC 9112, 3). */
+export function requestHead({ host, port, path }: Url, fields: Iterable<readonly [string, string]>): string {
 	let text = `GET ${path} HTTP/1.1\r\nhost: ${host}:${port}\r\n`;
 	for (const [name, value] of fields) text += `${name}: ${value}\r\n`;
-	return bytesOf(`${text}\r\n`);
+	return `${text}\r\n`;
 }

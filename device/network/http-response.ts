@@ -39,7 +39,7 @@ export function evaluateResponse(
 	context: ResponseContext,
 ): Verdict {
 	const { what, file, offset } = context;
-	// The SDK reads chunked encoding in a timer, where an exception restarts the board.
+	// Not supported: downloads need the length.
 	if ((status === 200 || status === 206) && headers.has("transfer-encoding"))
 		return retry(`The server sends the ${what} with chunked encoding, without its length.`);
 	if (status === 206) return evaluatePart(headers, context);

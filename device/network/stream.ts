@@ -90,6 +90,11 @@ export class Stream {
 		this.#guard(() => this.#pump());
 	}
 
+	/** Writes UTF-8. */
+	writeText(text: string): void {
+		this.write(new Uint8Array(ArrayBuffer.fromString(text)));
+	}
+
 	/** Ends the connection; onLost is not called. Queued bytes are lost. */
 	close(): void {
 		this.#isClosed = true;

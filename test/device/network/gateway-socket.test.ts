@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Socket, SocketOptions } from "../../../device/host.js";
+import "../array-buffer.js";
 import { clock } from "../update/timer.js";
 import { messagesIn } from "./client-frames.js";
 
@@ -15,11 +16,6 @@ interface Connection {
 const isClass = (value: unknown): value is new (options: object) => Connection => typeof value === "function";
 const file: string = "../../../device/network/gateway-socket.js";
 const { GatewaySocket }: { GatewaySocket?: unknown } = await import(file);
-
-// XS global.
-Reflect.defineProperty(ArrayBuffer, "fromString", {
-	value: (text: string) => Uint8Array.from(Buffer.from(text)).buffer,
-});
 
 const accepted = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
 /** Bytes that the socket accepts at a time. */
@@ -51,7 +47,7 @@ test("sends queued messages in order, in pieces of the send window, and notifies
 		part: Client,
 		certificate: undefined,
 		resolve: (_host: string, onResolved: (address: string) => void) => onResolved("10.0.0.1"),
-		url: { isSecure: false, host: "gateway", port: 80, path: "/device" },
+		url: { isSecure: false, host: "gateway", port: 80, path: "/gerät" },
 		headers: [],
 		onOpen: () => {},
 		onMessage: () => {},
@@ -71,7 +67,7 @@ test("sends queued messages in order, in pieces of the send window, and notifies
 	socket?.onWritable(windowBytes);
 	assert.match(
 		written.toString(),
-		/^GET \/device HTTP\/1\.1\r\nhost: gateway:80\r\nupgrade: websocket\r\n.*\r\n\r\n$/s,
+		/^GET \/gerät HTTP\/1\.1\r\nhost: gateway:80\r\nupgrade: websocket\r\n.*\r\n\r\n$/s,
 	);
 	written = Buffer.alloc(0);
 	received = Buffer.from(accepted);

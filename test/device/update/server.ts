@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { Socket, SocketOptions } from "../../../device/host.js";
 import type { HttpAccess } from "../../../device/network/http-connection.js";
+import "../array-buffer.js";
 import Timer from "./timer.js";
 
 const maxWriteBytes = 4096;
