@@ -102,16 +102,25 @@ function breathe(color: number): LedPattern {
 	);
 }
 
-/** Patterns of the states. */
-export const patterns: Readonly<Record<LedState, LedPattern>> = Object.freeze({
-	[ledState.off]: solid(black),
-	[ledState.wifiConnecting]: blink(red),
-	[ledState.wifiFailed]: solid(red),
-	[ledState.serverConnecting]: blink(orange),
-	[ledState.serverFailed]: solid(orange),
-	[ledState.connected]: rainbow,
-	[ledState.updating]: breathe(blue),
-});
+/** Creates the pattern of a state. A table would put the functions into ROM, where XS takes RAM for each color they capture. */
+export function patternOf(state: LedState): LedPattern {
+	switch (state) {
+		case ledState.off:
+			return solid(black);
+		case ledState.wifiConnecting:
+			return blink(red);
+		case ledState.wifiFailed:
+			return solid(red);
+		case ledState.serverConnecting:
+			return blink(orange);
+		case ledState.serverFailed:
+			return solid(orange);
+		case ledState.connected:
+			return rainbow;
+		case ledState.updating:
+			return breathe(blue);
+	}
+}
 
 /** White flashes that identify a device. */
 export const identifyOverlay = pattern(identifyPeriodMs / 2, (strip, timeMs) =>

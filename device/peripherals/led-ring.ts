@@ -13,7 +13,7 @@ import {
 	type LedState,
 	ledState,
 	lightOverlay,
-	patterns,
+	patternOf,
 	presetOfState,
 	rejectedOverlay,
 	soundOverlay,
@@ -72,7 +72,7 @@ export class LedRing {
 		this.#now = options.now;
 		this.#onChanged = options.onChanged;
 		this.#brightness = options.brightness;
-		this.#base = { pattern: patterns[this.#shown], sinceMs: this.#now() };
+		this.#base = { pattern: patternOf(this.#shown), sinceMs: this.#now() };
 		this.#show();
 	}
 
@@ -219,7 +219,7 @@ export class LedRing {
 		const state = this.#isUpdating ? ledState.updating : (this.#command ?? this.#connection);
 		if (state === this.#shown) return;
 		this.#shown = state;
-		this.#base = { pattern: patterns[state], sinceMs: this.#now() };
+		this.#base = { pattern: patternOf(state), sinceMs: this.#now() };
 		this.#show();
 		this.#onChanged();
 	}

@@ -4,7 +4,7 @@ import {
 	type LedState,
 	ledState,
 	lightFor,
-	patterns,
+	patternOf,
 	presetOfState,
 	stateOfPreset,
 } from "../../../device/peripherals/led-patterns.js";
@@ -22,7 +22,7 @@ function frame(state: LedState, timeMs: number, brightness = 1): Color[] {
 		},
 		update() {},
 	};
-	patterns[state].paint(strip, timeMs, brightness);
+	patternOf(state).paint(strip, timeMs, brightness);
 	return pixels;
 }
 

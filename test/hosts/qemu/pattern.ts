@@ -5,7 +5,7 @@ import {
 	type LedPattern,
 	type LedState,
 	lightOverlay,
-	patterns,
+	patternOf,
 	type ShownLight,
 } from "../../../device/peripherals/led-patterns.js";
 
@@ -28,7 +28,7 @@ export class Pattern {
 	}
 
 	static ofState(state: LedState, brightness: number, periodMs: number): Pattern {
-		return Pattern.ofOverlay(patterns[state], brightness, periodMs);
+		return Pattern.ofOverlay(patternOf(state), brightness, periodMs);
 	}
 
 	static ofLight(light: ShownLight, brightness: number, periodMs: number): Pattern {

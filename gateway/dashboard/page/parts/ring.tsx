@@ -1,7 +1,7 @@
 /** LED ring of a device, drawn with the firmware's own patterns, and a textual description. */
 
 import type { PixelStrip } from "../../../../device/host.js";
-import { ledState, lightOverlay, patterns } from "../../../../device/peripherals/led-patterns.js";
+import { ledState, lightOverlay, patternOf } from "../../../../device/peripherals/led-patterns.js";
 import type { StateReport } from "../../../../device/protocol/messages.js";
 import { boardModels } from "../../../../device/protocol/models.js";
 import type { Entry } from "../../../api/client/fleet.js";
@@ -70,7 +70,7 @@ const unknownPixel = "#8a918d3d 46%, transparent 48%";
 
 function shownBy({ state_id: id, light }: LedRing) {
 	if (light) return lightOverlay(light);
-	return patterns[Object.values(ledState).find((state) => state === id) ?? ledState.off];
+	return patternOf(Object.values(ledState).find((state) => state === id) ?? ledState.off);
 }
 
 /** Interval of the frames; 0 for a still pattern. */
