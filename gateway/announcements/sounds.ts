@@ -278,15 +278,14 @@ function describe(sha256: string, { name, lengthMs, size, createdAt }: SoundReco
 
 /**
  * Reads the body of a request.
- * @param windowMs time in which at least 16 KiB or the end must arrive
  * @throws {RequestError} 408 if the upload stalls, 400 if it is incomplete
  */
-export async function* bodyOf(request: IncomingMessage, windowMs = 30_000): AsyncIterable<Buffer> {
+export async function* bodyOf(request: IncomingMessage): AsyncIterable<Buffer> {
 	const chunks = request.iterator({ destroyOnReturn: false });
 	let stopWatching = () => {};
 	const stalled = new Promise<never>((_resolve, reject) => {
 		const fail = () => reject(new RequestError(408, "The upload stalled. Try again."));
-		stopWatching = watchProgress(request, windowMs, fail);
+		stopWatching = watchProgress(request, fail);
 	});
 	// It may stall while a chunk is processed.
 	stalled.catch(() => {});

@@ -29,8 +29,6 @@ export interface UploadOptions {
 	readonly checkImages: boolean;
 	/** Keys, one of which must have signed the firmware. */
 	readonly releaseKeys: ReleaseKeys;
-	/** Interval in which at least 16 KiB or the end of the form must arrive. Default 30 s. */
-	readonly progressMs?: number;
 }
 
 /**
@@ -39,13 +37,13 @@ export interface UploadOptions {
  * @throws {NodeJS.ErrnoException} ENOSPC if the disk is full
  */
 export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
-	const { store, maxBytes, checkImages, releaseKeys, progressMs = 30_000 } = options;
+	const { store, maxBytes, checkImages, releaseKeys } = options;
 	const form = openForm(request, maxBytes);
 	const draft = await store.begin();
 	const parser = new ImageParser();
 	let size = 0;
 	try {
-		const { filename, signature } = await readForm(request, form, { maxBytes, progressMs }, async (chunk) => {
+		const { filename, signature } = await readForm(request, form, maxBytes, async (chunk) => {
 			size += chunk.length;
 			if (size > maxBytes) throw tooLarge(maxBytes);
 			// Parsed during the write, to save time.
@@ -102,7 +100,7 @@ interface Form {
 function readForm(
 	request: IncomingMessage,
 	form: BusboyInstance,
-	{ maxBytes, progressMs }: { readonly maxBytes: number; readonly progressMs: number },
+	maxBytes: number,
 	onChunk: (chunk: Buffer) => Promise<void>,
 ): Promise<Form> {
 	let signature: string | undefined;
@@ -147,7 +145,7 @@ function readForm(
 			size += chunk.length;
 			if (size > maxBytes + formOverhead) reject(tooLarge(maxBytes));
 		});
-		stopWatching = watchProgress(request, progressMs, () => reject(stalled));
+		stopWatching = watchProgress(request, () => reject(stalled));
 		request.pipe(form);
 	});
 	const all = read.then((filename) => ({ filename, signature: signature?.trim() || undefined }));

@@ -46,22 +46,23 @@ export function keepAlive({ socket }: IncomingMessage, response: ServerResponse,
 	response.on("finish", () => socket.setTimeout(idleMs));
 }
 
-/** Minimum progress of an upload per window: 4.4 kbit/s for 30 s. */
+/** Minimum progress of an upload per window, 4.4 kbit/s. */
 const progressBytes = 16 * 1024;
+const progressMs = 30_000;
 
 /**
  * Monitors the progress of an upload.
- * @param onStalled called after each window of `windowMs` with less than 16 KiB, until the body is complete
+ * @param onStalled called after each 30 s with less than 16 KiB, until the body is complete
  * @returns function that stops it
  */
-export function watchProgress(request: IncomingMessage, windowMs: number, onStalled: () => void): () => void {
+export function watchProgress(request: IncomingMessage, onStalled: () => void): () => void {
 	const { socket } = request;
 	let before = socket.bytesRead;
 	const timer = setInterval(() => {
 		const bytes = socket.bytesRead;
 		if (bytes - before < progressBytes && !request.complete) onStalled();
 		before = bytes;
-	}, windowMs).unref();
+	}, progressMs).unref();
 	return () => clearInterval(timer);
 }
 

@@ -33,7 +33,6 @@ export interface FirmwareServerOptions {
 	readonly maxBytes?: number;
 	readonly checkImages?: boolean;
 	readonly releaseKeys?: ReleaseKeys;
-	readonly progressMs?: number;
 	readonly recheckMs?: number;
 	readonly now?: () => number;
 }
@@ -83,7 +82,7 @@ export async function runFirmwareServer(
 	t: TestContext,
 	options: FirmwareServerOptions = {},
 ): Promise<FirmwareServer> {
-	const { disk = fs, now = Date.now, checkImages = true, maxBytes = 1 << 20, progressMs } = options;
+	const { disk = fs, now = Date.now, checkImages = true, maxBytes = 1 << 20 } = options;
 	const directory = options.directory ?? (await temporaryDirectory(t));
 	const [uploadsDir, releasesDir] = [join(directory, "firmware"), join(directory, "releases")];
 	const problems: unknown[] = [];
@@ -105,7 +104,7 @@ export async function runFirmwareServer(
 	const access = { check: async () => ({}), authorize: async () => undefined, reportChange: () => {} };
 	const binaries = createBinaries(repository, access, sendError);
 	const routes = createFirmwareRoutes({
-		upload: { store, maxBytes, checkImages, releaseKeys, ...(progressMs && { progressMs }) },
+		upload: { store, maxBytes, checkImages, releaseKeys },
 		catalog,
 		repository,
 		latestUpdates: () => [],

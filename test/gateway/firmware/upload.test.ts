@@ -207,8 +207,12 @@ describe("concurrent upload", () => {
 		assert.equal((await serving.upload(image)).status, 201);
 	});
 	test("returns 408 and leaves no file if stalled", async (t) => {
-		const serving = await runFirmwareServer(t, { progressMs: 100 });
-		const [answer] = await nextEvent(beginUpload(serving, image.subarray(0, 10_000)), "data");
+		const serving = await runFirmwareServer(t);
+		t.mock.timers.enable({ apis: ["setInterval"] });
+		const answered = nextEvent(beginUpload(serving, image.subarray(0, 10_000)), "data");
+		await untilFiles(serving, 1);
+		t.mock.timers.tick(30_000);
+		const [answer] = await answered;
 		assert.match(String(answer), /^HTTP\/1\.1 408 /);
 		await untilFiles(serving, 0);
 	});
