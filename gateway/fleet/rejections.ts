@@ -49,12 +49,10 @@ export class Rejections {
 		counted.seen = false;
 		this.#rejections.delete(key);
 		this.#rejections.set(key, counted);
-		const ofAddress = [...this.#rejections].filter(
-			([, rejection]) => rejection.remoteAddress === remoteAddress,
-		);
-		const [surplus] = ofAddress.length > maxPerAddress ? ofAddress : [...this.#rejections];
-		if (surplus && (ofAddress.length > maxPerAddress || this.#rejections.size > maxKept))
-			this.#rejections.delete(surplus[0]);
+		const all = [...this.#rejections];
+		const ofAddress = all.filter(([, other]) => other.remoteAddress === remoteAddress);
+		const [surplus] = [...ofAddress.slice(0, -maxPerAddress), ...all.slice(0, -maxKept)];
+		if (surplus) this.#rejections.delete(surplus[0]);
 		this.#onChanged();
 	}
 
