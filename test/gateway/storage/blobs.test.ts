@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fs, { rm, writeFile } from "node:fs/promises";
+import fs, { readdir, rm, writeFile } from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";
 import type { Disk } from "../../../gateway/storage/atomic-file.js";
 import { Blobs } from "../../../gateway/storage/blobs.js";
@@ -63,5 +63,18 @@ describe("reading a blob", () => {
 			await writeFile(blobs.pathOf(sha256), "changed");
 			assert.deepEqual(await blobs.read(sha256), isShared ? content : undefined);
 		}
+	});
+
+	test("rejects shared content with another digest, and keeps none of it", async (t) => {
+		const directory = await temporaryDirectory(t);
+		const files = await new MemoryServer().connect().files("blobs");
+		async function* other() {
+			yield Buffer.from("another");
+		}
+		await files.put(sha256, other());
+		const shared = { directory, suffix: ".bin", disk: fs, files: async () => files };
+		const blobs = new Blobs({ ...shared, onProblem: assert.fail });
+		await assert.rejects(blobs.read(sha256), /does not match the SHA-256/);
+		assert.deepEqual(await readdir(directory), []);
 	});
 });
