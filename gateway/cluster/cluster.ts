@@ -120,10 +120,7 @@ export class Cluster implements Extension {
 			),
 			bus.onStatus((isConnected) => {
 				this.#sendHeartbeat();
-				if (isConnected) {
-					this.#directory.writeFailed();
-					void this.#latestReports.refresh();
-				}
+				if (isConnected) void this.#latestReports.refresh();
 				this.#announce();
 			}),
 		);
