@@ -65,9 +65,10 @@ export const addedMessages: Readonly<Record<string, MessageDocument>> = Object.a
 export async function loadExtensions(environment: Environment, log: Logger): Promise<LoadedExtensions> {
 	for (const setting of extensionSettings) setting.read(environment);
 	const joined = await joinCluster({ extensions, environment }, log);
-	if (!mqtt.read(environment)) return joined;
 	// Loaded last: when it opens, the devices of all gateways are known.
-	return (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
+	if (mqtt.read(environment))
+		return (await import("./home-assistant/extension.js")).withHomeAssistant(joined);
+	return joined;
 }
 
 /** Joins the cluster if NATS_URL is set. @throws {StartError} if the setting is invalid */
