@@ -18,7 +18,7 @@ import { Directory } from "./directory.js";
 import { type Member, Members, noInterest } from "./members.js";
 import { type Heartbeat, heartbeat, type Interest, read } from "./messages.js";
 import { MirrorLink } from "./mirror-link.js";
-import { Mirrors } from "./mirrors.js";
+import { createMirrors } from "./mirrors.js";
 import { Relay, type RelayedUplink, readRelayed } from "./relay.js";
 import { Reports } from "./reports.js";
 
@@ -48,7 +48,7 @@ export class Cluster implements Extension {
 	readonly #publishes: ReturnType<Metrics["counter"]>;
 	readonly #members: Members;
 	readonly #latestReports: Reports;
-	readonly #mirrors: Mirrors;
+	readonly #mirrors: ReturnType<typeof createMirrors>;
 	readonly #directory: Directory;
 	readonly #relay = new Relay((text) => this.#publish("report", ["reports", this.#id], text));
 	readonly listeners: readonly Listeners[];
@@ -89,7 +89,7 @@ export class Cluster implements Extension {
 		const onError = (error: unknown) => log.error({ err: error }, "ignoring invalid data of another gateway");
 		const shared = { bus, events, sessions, monotonic, members: this.#members, onError };
 		this.#latestReports = new Reports(shared);
-		this.#mirrors = new Mirrors(shared, this.#latestReports);
+		this.#mirrors = createMirrors(shared, this.#latestReports);
 		this.#directory = new Directory({
 			bus,
 			id: this.#id,

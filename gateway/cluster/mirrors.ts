@@ -12,18 +12,9 @@ import type { Reports, ReportsOptions } from "./reports.js";
 /** Maximum number of changes per turn of the event loop. */
 const changedAtOnce = 200;
 
-export class Mirrors {
-	readonly #options: ReportsOptions;
-	readonly #reports: Reports;
-
-	constructor(options: ReportsOptions, reports: Reports) {
-		this.#options = options;
-		this.#reports = reports;
-	}
-
+export function createMirrors({ events, sessions, members, monotonic }: ReportsOptions, reports: Reports) {
 	/** Applies a directory entry of another gateway. */
-	applyEntry(entry: DirectoryEntry): void {
-		const { events, sessions, members, monotonic } = this.#options;
+	function applyEntry(entry: DirectoryEntry): void {
 		const { sessionId, device: facts } = entry;
 		const { deviceId } = facts;
 		const found = sessions.find(sessionId);
@@ -43,7 +34,7 @@ export class Mirrors {
 		const { device } = session;
 		if (!device) return;
 		applyFacts(device, facts, monotonic());
-		if (!known) this.#reports.onMoved(device);
+		if (!known) reports.onMoved(device);
 		if (wasConnected && !isConnected) sessions.end(session, entry.end ?? "disconnected");
 		else if (!wasConnected && isConnected) sessions.announce(session, "connected");
 		else if (!known) sessions.announce(session, "identified");
@@ -59,21 +50,20 @@ export class Mirrors {
 	 * Processes an uplink of another gateway's device.
 	 * @returns its session; undefined if it is not connected
 	 */
-	onUplink({ sessionId, at, isStateReport, text }: RelayedUplink) {
-		const session = this.#options.sessions.find(sessionId);
+	function onUplink({ sessionId, at, isStateReport, text }: RelayedUplink) {
+		const session = sessions.find(sessionId);
 		if (!session?.connected || !session.link.isRemote) return undefined;
 		session.lastSeenAt = at;
 		const { device } = session;
 		if (!device || !isStateReport) return session;
 		device.lastReportAt = at;
-		this.#reports.onReport(device, text);
+		reports.onReport(device, text);
 		return session;
 	}
 
 	/** Marks the devices of a gateway that came up as connected, according to the directory, or of one that went down as disconnected. */
-	async onMember(member: Member, isUp: boolean): Promise<void> {
-		const { sessions } = this.#options;
-		if (isUp) await this.#reports.refresh(member);
+	async function onMember(member: Member, isUp: boolean): Promise<void> {
+		if (isUp) await reports.refresh(member);
 		let count = 0;
 		for (const session of [...sessions.list()]) {
 			const { link, device } = session;
@@ -92,6 +82,8 @@ export class Mirrors {
 			if (count % changedAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
 		}
 	}
+
+	return { applyEntry, onUplink, onMember };
 }
 
 function newSession(
