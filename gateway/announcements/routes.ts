@@ -30,9 +30,7 @@ export function createSoundRoutes(options: AnnouncementsOptions): readonly Route
 				throw new RequestError(415, "Send the sound file itself as the body, not in a form.");
 			const ending = new AbortController();
 			response.once("close", () => ending.abort());
-			const body = bodyOf(request);
-			const isWav = /^audio\/(x-|vnd\.)?wave?\b/i.test(type);
-			const content = isWav && !decoder.isAvailable ? body : await decoder.decode(body, ending.signal);
+			const content = await decoder.decode(bodyOf(request), ending.signal);
 			return temporary ? sounds.addTemporary(name, content) : sounds.add(name, content);
 		},
 		"GET /api/sounds/:id": ({ params: { id } }) => known(sounds, id),

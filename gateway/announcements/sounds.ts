@@ -1,6 +1,5 @@
 /** Stored sounds: a WAV file and a record for each, named by the SHA-256 of the file. */
 
-import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Infer } from "../../device/protocol/schema.js";
 import { boolean, integer, matches, object, optional } from "../../device/protocol/schema.js";
@@ -9,6 +8,7 @@ import { pick } from "../api/json.js";
 import { freeText } from "../api/text.js";
 import { isDue, time } from "../api/time.js";
 import { BusError } from "../bus.js";
+import { sha256Of } from "../digest.js";
 import type { Core } from "../extension.js";
 import { watchProgress } from "../http/server.js";
 import { RequestError } from "../problem.js";
@@ -17,7 +17,7 @@ import type { BlobDraft, Blobs } from "../storage/blobs.js";
 import { Cache } from "../storage/cache.js";
 import { Queues } from "../storage/queue.js";
 import type { Records } from "../storage/records.js";
-import { WavCheck, WavError } from "./wav.js";
+import { secondsOf } from "./wav.js";
 
 const record = object({
 	name: freeText(maxNameLength),
@@ -150,36 +150,24 @@ export class Sounds {
 
 	/**
 	 * Stores a WAV file. An existing one is only renamed.
-	 * @throws {RequestError} 400, 408, 409, 413, 422, and 507 or 503 if it cannot be stored
+	 * @throws {RequestError} 409, 413, 422, and 507 or 503 if it cannot be stored
 	 * @throws {NodeJS.ErrnoException}
 	 */
-	async add(
-		name: string,
-		content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-		isTemporary = false,
-	): Promise<Sound> {
+	async add(name: string, pieces: readonly Uint8Array[], isTemporary = false): Promise<Sound> {
 		if (!isTemporary && this.list().length >= maxSounds)
 			throw new RequestError(409, `${maxSounds} sounds are stored, the maximum. Delete one first.`);
+		const file = Buffer.concat(pieces);
+		const lengthMs = Math.round(secondsOf(file) * 1000);
+		if (file.length > mostBytes)
+			throw new RequestError(413, `The file is larger than ${mostBytes} bytes. Shorten it.`);
 		const draft = await this.#blobs.begin();
-		const check = new WavCheck();
-		const hash = createHash("sha256");
-		let size = 0;
 		try {
-			for await (const chunk of content) {
-				size += chunk.length;
-				if (size > mostBytes)
-					throw new RequestError(413, `The file is larger than ${mostBytes} bytes. Shorten it.`);
-				check.write(chunk);
-				hash.update(chunk);
-				await draft.write(chunk);
-			}
-			const lengthMs = Math.round(check.end() * 1000);
-			const sha256 = hash.digest("hex");
-			const fields = { name, lengthMs, size, createdAt: this.#core.now() };
+			await draft.write(file);
+			const sha256 = sha256Of(file);
+			const fields = { name, lengthMs, size: file.length, createdAt: this.#core.now() };
 			return await this.#writes.add(sha256, () => this.#store(sha256, fields, isTemporary, draft));
 		} catch (error) {
 			await draft.discard();
-			if (error instanceof WavError) throw new RequestError(422, error.message);
 			if (error instanceof BusError) throw this.#notReached("written to");
 			throw error;
 		}
@@ -214,8 +202,8 @@ export class Sounds {
 	 * hour after this gateway stopped, or as long as a schedule that plays it exists. A stored sound stays stored.
 	 * @throws like `add`
 	 */
-	async addTemporary(name: string, content: Parameters<Sounds["add"]>[1]): Promise<Sound> {
-		const sound = await this.add(name, content, true);
+	async addTemporary(name: string, pieces: readonly Uint8Array[]): Promise<Sound> {
+		const sound = await this.add(name, pieces, true);
 		this.#temporary.delete(sound.id);
 		this.#temporary.add(sound.id);
 		await this.release(sound.id);

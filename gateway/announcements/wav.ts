@@ -1,9 +1,10 @@
-/** Validates WAV files with the parser of the devices, also while they arrive. */
+/** Validates WAV files with the parser of the devices. */
 
 import { messageOf } from "../../device/message-of.js";
 import { sampleRate } from "../../device/peripherals/track.js";
 import { WavHeader } from "../../device/sound/wav-header.js";
 import { maxSoundSeconds } from "../api/announcement.js";
+import { RequestError } from "../problem.js";
 
 /** 16 bit, mono. */
 const bytesPerSecond = sampleRate * 2;
@@ -22,37 +23,19 @@ export function writeHeader(header: WavHeader, bytes: Uint8Array): number {
 	return at;
 }
 
-/** Error with a message for users. */
-export class WavError extends Error {}
-
-export class WavCheck {
-	readonly #header = new WavHeader();
-	/** Number of bytes from the first sample on. */
-	#byteCount = 0;
-
-	/** @throws {WavError} */
-	write(chunk: Uint8Array): void {
-		try {
-			this.#byteCount += chunk.length - writeHeader(this.#header, chunk);
-		} catch (error) {
-			throw new WavError(messageOf(error));
-		}
-		if (this.#seconds > maxSoundSeconds)
-			throw new WavError(`The sound is longer than ${maxSoundSeconds} s. Shorten it.`);
+/** @returns length of a WAV file in seconds @throws {RequestError} 422 if devices cannot play it */
+export function secondsOf(file: Uint8Array): number {
+	const header = new WavHeader();
+	const reject = (detail: string) => new RequestError(422, detail);
+	let samplesAt = 0;
+	try {
+		samplesAt = writeHeader(header, file);
+	} catch (error) {
+		throw reject(messageOf(error));
 	}
-
-	/**
-	 * @returns length in seconds
-	 * @throws {WavError}
-	 */
-	end(): number {
-		if (!this.#header.isWhole) throw new WavError("The file ends before the first sample. Send a WAV file.");
-		if (this.#seconds === 0) throw new WavError("The WAV file has no samples.");
-		return this.#seconds;
-	}
-
-	/** Length of the samples received so far. */
-	get #seconds(): number {
-		return this.#header.isWhole ? this.#header.sampleBytes(this.#byteCount) / bytesPerSecond : 0;
-	}
+	if (!header.isWhole) throw reject("The file ends before the first sample. Send a WAV file.");
+	const seconds = header.sampleBytes(file.length - samplesAt) / bytesPerSecond;
+	if (seconds === 0) throw reject("The WAV file has no samples.");
+	if (seconds > maxSoundSeconds) throw reject(`The sound is longer than ${maxSoundSeconds} s. Shorten it.`);
+	return seconds;
 }

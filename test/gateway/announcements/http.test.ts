@@ -95,9 +95,7 @@ describe("sound", () => {
 		const { call } = await run(t, { dataDir });
 		const stereo = Buffer.from(wav);
 		stereo.writeUInt16LE(2, 22);
-		const mp3 = Buffer.from("ID3\x04\0\0\0\0\0\0TSSE");
 		for (const [body, reason] of [
-			[mp3, /^The file is an MP3; it must be a WAV of 16000 Hz, mono, 16 bit PCM\.$/],
 			[stereo, /stereo/],
 			[wavOf(Buffer.alloc(121 * 32_000)), /longer than 120 s/],
 			[wavOf(Buffer.alloc(121 * 32_000), { dataBytes: 0 }), /longer than 120 s/],
@@ -115,21 +113,6 @@ describe("sound", () => {
 			assert.equal((await call("POST", `/api/sounds?name=${name}`, wav)).status, 422);
 		assert.deepEqual(await fs.readdir(join(dataDir, "sound-files")), []);
 		assert.deepEqual((await call("GET", "/api/sounds")).body, none);
-	});
-
-	test("is not stored if its upload is aborted", async (t) => {
-		const dataDir = await temporaryDirectory(t);
-		const { url, sounds } = await run(t, { dataDir });
-		const count = async () => (await fs.readdir(join(dataDir, "sound-files"))).length;
-		const socket = connect(Number(new URL(url).port), "127.0.0.1");
-		const fields = ["Host: x", `Authorization: Bearer ${monitorToken}`, "Content-Type: audio/wav"];
-		const head = ["POST /api/sounds?name=x HTTP/1.1", ...fields, `Content-Length: ${wav.length}`];
-		socket.write(`${head.join("\r\n")}\r\n\r\n`);
-		socket.write(wav.subarray(0, 5_000));
-		await waitUntil(async () => (await count()) > 0);
-		socket.destroy();
-		await waitUntil(async () => (await count()) === 0);
-		assert.deepEqual(await sounds(), []);
 	});
 
 	test("returns 507 on a full disk, and leaves nothing, or what was there before", async (t) => {
