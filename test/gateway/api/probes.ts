@@ -86,7 +86,7 @@ export const probes: readonly (readonly [key: string, asked: Asked])[] = [
 	["POST /api/sounds 201", sound(wav)],
 	["POST /api/sounds 413", sound(Buffer.concat([wav, Buffer.alloc(5_000_000)]))],
 	["POST /api/sounds 415", sound(wav, "multipart/form-data")],
-	["POST /api/sounds 422", sound("<html>")],
+	["POST /api/sounds 422", sound(wav.subarray(0, 20))],
 	["POST /api/sounds 501", sound("ID3", "audio/mpeg")],
 	["POST /api/speech 501", json("/api/speech", { text: "hello" })],
 	["POST /api/announcements 202", json("/api/announcements", { sound: wavId, ...all })],
