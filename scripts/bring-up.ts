@@ -27,7 +27,7 @@ async function run(words: readonly string[]): Promise<void> {
 	const request = readArguments(words);
 	const path = await install(request);
 	const log: string[] = [];
-	const line = SerialPort.open({ path, onLine: (text) => board.receive(text) });
+	const line = new SerialPort({ path, onLine: (text) => board.receive(text) });
 	const board = new BringUpBoard({ line, onLog: (text) => log.push(text) });
 	const person = new Terminal();
 	try {

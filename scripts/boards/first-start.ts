@@ -29,7 +29,7 @@ export function watchFirstStart({ path, timeoutMs, onLine }: WatchOptions): Prom
 			resolve(isConnected);
 		};
 		const timer = setTimeout(end, timeoutMs, false);
-		const port = SerialPort.open({
+		const port = new SerialPort({
 			path,
 			onLine: (line) => {
 				onLine(line);

@@ -5,16 +5,13 @@
 
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, existsSync, openSync } from "node:fs";
-import { StringDecoder } from "node:string_decoder";
-import { setTimeout } from "node:timers/promises";
+import { createInterface } from "node:readline";
 import { ReadStream } from "node:tty";
 
 /** Console baud rate of the SDK and ESP-IDF; ignored by the native USB port. */
 const bitsPerSecond = 115_200;
 /** Retry interval for a missing port. */
 const retryMs = 200;
-/** Maximum length of a line, which bounds memory without line ends. */
-const longestLine = 4096;
 
 export interface SerialPortOptions {
 	/** For example `/dev/ttyACM0`. */
@@ -26,19 +23,14 @@ export interface SerialPortOptions {
 export class SerialPort {
 	readonly #options: SerialPortOptions;
 	#stream: ReadStream | undefined;
-	#rest = "";
+	#retry: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	private constructor(options: SerialPortOptions) {
-		this.#options = options;
-	}
-
 	/** @throws Error if the port exists but cannot be opened */
-	static open(options: SerialPortOptions): SerialPort {
-		const port = new SerialPort(options);
-		if (existsSync(options.path)) port.#open();
-		else void port.#reopen();
-		return port;
+	constructor(options: SerialPortOptions) {
+		this.#options = options;
+		if (existsSync(options.path)) this.#open();
+		else this.#reopen();
 	}
 
 	/** Whether the port is present; it disappears while its board restarts over USB. */
@@ -54,11 +46,12 @@ export class SerialPort {
 
 	close(): void {
 		this.#isClosed = true;
-		this.#release();
+		clearTimeout(this.#retry);
+		this.#stream?.destroy();
 	}
 
 	#open(): void {
-		const { path } = this.#options;
+		const { path, onLine } = this.#options;
 		// Without O_NONBLOCK the call would wait for a carrier signal.
 		const fd = openSync(path, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK);
 		try {
@@ -68,42 +61,26 @@ export class SerialPort {
 			closeSync(fd);
 			throw error;
 		}
-		const decoder = new StringDecoder("utf8");
 		this.#stream
-			.on("data", (bytes) => this.#splitLines(decoder.write(bytes)))
-			.on("error", () => this.#onLost())
-			.on("end", () => this.#onLost());
+			// Followed by "close", like the end.
+			.on("error", () => {})
+			.on("close", () => this.#reopen());
+		createInterface({ input: this.#stream, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) => {
+			if (!this.#isClosed) onLine(line);
+		});
 	}
 
-	#splitLines(text: string): void {
-		const lines = (this.#rest + text).split(/\r*\n/);
-		this.#rest = (lines.pop() ?? "").slice(-longestLine);
-		for (const line of lines) if (!this.#isClosed) this.#options.onLine(line);
-	}
-
-	#onLost(): void {
-		if (this.#stream === undefined) return;
-		this.#release();
-		void this.#reopen();
-	}
-
-	async #reopen(): Promise<void> {
-		while (!this.#isClosed) {
-			await setTimeout(retryMs);
-			if (this.#isClosed) return;
+	#reopen(): void {
+		this.#stream = undefined;
+		if (this.#isClosed) return;
+		this.#retry = setTimeout(() => {
 			try {
-				return this.#open();
+				this.#open();
 			} catch {
 				// Still missing.
+				this.#reopen();
 			}
-		}
-	}
-
-	#release(): void {
-		// Closes the descriptor.
-		this.#stream?.destroy();
-		this.#stream = undefined;
-		this.#rest = "";
+		}, retryMs);
 	}
 }
 

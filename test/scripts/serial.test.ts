@@ -12,7 +12,7 @@ test("reads a board's lines with any chunking, and sends it lines", {
 }, async (t) => {
 	const board = await openSerialLine(t);
 	const lines: string[] = [];
-	const port = SerialPort.open({ path: board.path, onLine: (line) => lines.push(line) });
+	const port = new SerialPort({ path: board.path, onLine: (line) => lines.push(line) });
 	onEnd(t, () => port.close());
 	board.print("Wi-Fi: K");
 	const rest = Buffer.from("üche\r\n");
@@ -29,7 +29,7 @@ test("delivers a long line whole to a slow reader, followed by the next lines", 
 	skip: serialLineMissing,
 }, async (t) => {
 	const board = await openSerialLine(t);
-	const port = SerialPort.open({ path: board.path, onLine: () => {} });
+	const port = new SerialPort({ path: board.path, onLine: () => {} });
 	onEnd(t, () => port.close());
 	const lines = ["a", "b", "c"].map((letter) => letter.repeat(8192));
 	// The terminal buffers 4 KB for a reader, and rejects more until they are read.
@@ -46,7 +46,7 @@ test("reopens a port that disappears while its board restarts", {
 	const [first, second] = [await openSerialLine(t), await openSerialLine(t)];
 	await symlink(first.path, path);
 	const lines: string[] = [];
-	const port = SerialPort.open({ path, onLine: (line) => lines.push(line) });
+	const port = new SerialPort({ path, onLine: (line) => lines.push(line) });
 	onEnd(t, () => port.close());
 	first.print("before\n");
 	await waitUntil(() => lines.length === 1);
@@ -67,6 +67,6 @@ test("rejects a path that is no serial port and names it", {
 }, async (t) => {
 	const path = join(await temporaryDirectory(t), "file");
 	await writeFile(path, "");
-	const opened = () => SerialPort.open({ path, onLine: () => {} });
+	const opened = () => new SerialPort({ path, onLine: () => {} });
 	assert.throws(opened, new RegExp(`${path} cannot be configured as a serial port`));
 });
