@@ -22,13 +22,11 @@ export class BoardStream {
 			onAccessPoints: sendInputs,
 			onFrame: () => this.send({ ring: ringOf(board) }),
 			onGain: (gain) => this.send({ gain }),
-			onQueued: (samples) => this.send({ more: Buffer.from(samples).toString("base64") }),
-			onSound: (sound) =>
-				this.send({
-					sound: sound
-						? { samples: Buffer.from(sound.samples).toString("base64"), sampleRate: sound.sampleRate }
-						: null,
-				}),
+			onQueued: (samples) => this.send({ sound: Buffer.from(samples).toString("base64") }),
+			onSound: (sound) => {
+				this.send({ sound: null });
+				if (sound) this.send({ sound: Buffer.from(sound.samples).toString("base64") });
+			},
 		});
 		this.#timer = setInterval(() => {
 			for (const page of this.#pages) page.write(":\n\n");

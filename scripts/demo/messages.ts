@@ -47,7 +47,7 @@ export const demoRoutes = defineRoutes(null, {
 });
 export type DemoRoutes = (typeof demoRoutes)["routes"];
 
-/** State of a board; each event has some of its fields, and the first one all except `sound` and `more`. */
+/** State of a board; each event has some of its fields, and the first one all except `sound`. */
 export interface BoardState {
 	readonly inputs: {
 		readonly pressed: readonly ButtonName[];
@@ -61,10 +61,8 @@ export interface BoardState {
 	readonly ring: string;
 	/** Gain of the codec as a factor: 1 is 0 dB, 0 is silence. */
 	readonly gain: number;
-	/** Sound that starts to play: signed 16-bit samples, little-endian, mono, in base64, and hertz. Null when it stops. */
-	readonly sound: { readonly samples: string; readonly sampleRate: number } | null;
-	/** Following samples, half a second ahead. */
-	readonly more: string;
+	/** Next samples of a sound, half a second ahead: signed 16 bits, little-endian, mono, 16 kHz, in base64. Null when it stops. */
+	readonly sound: string | null;
 	/** Version of the next release. */
 	readonly next: string;
 }

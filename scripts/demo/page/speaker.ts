@@ -1,5 +1,7 @@
 /** Playback of a device's speaker at the gain of its codec. Browsers allow sound only after a click. */
 
+import { sampleRate } from "../../../device/peripherals/track.js";
+
 /** Fade time similar to that of the codec, to avoid clicks. */
 const fadeSeconds = 0.01;
 
@@ -7,9 +9,8 @@ export class Speaker {
 	#context: AudioContext | undefined;
 	#volume: GainNode | undefined;
 	readonly #sources = new Set<AudioBufferSourceNode>();
-	#sampleRate = 0;
-	/** End of the queued samples, by the clock of the context; undefined when silent. */
-	#endsAt: number | undefined;
+	/** End of the queued samples, by the clock of the context. */
+	#endsAt = 0;
 	#gain = 0;
 
 	get isOn(): boolean {
@@ -30,7 +31,7 @@ export class Speaker {
 		this.#context = undefined;
 		this.#volume = undefined;
 		this.#sources.clear();
-		this.#endsAt = undefined;
+		this.#endsAt = 0;
 	}
 
 	/** Gain factor: 1 is unchanged, 0 is silence. */
@@ -39,19 +40,11 @@ export class Speaker {
 		if (this.#context) this.#volume?.gain.setTargetAtTime(gain, this.#context.currentTime, fadeSeconds);
 	}
 
-	/** @param samples from -1 to 1 @param sampleRate in hertz */
-	play(samples: Float32Array<ArrayBuffer>, sampleRate: number): void {
-		this.stop();
-		if (!this.#context) return;
-		this.#sampleRate = sampleRate;
-		this.#endsAt = this.#context.currentTime;
-		this.append(samples);
-	}
-
-	/** Queues samples after the playing ones; no effect when silent. */
-	append(samples: Float32Array<ArrayBuffer>): void {
-		if (!this.#context || !this.#volume || this.#endsAt === undefined || samples.length === 0) return;
-		const buffer = new AudioBuffer({ length: samples.length, sampleRate: this.#sampleRate });
+	/** Plays samples after those that play. @param base64 signed 16-bit samples, little-endian */
+	play(base64: string): void {
+		const samples = decodeSamples(base64);
+		if (!this.#context || !this.#volume || samples.length === 0) return;
+		const buffer = new AudioBuffer({ length: samples.length, sampleRate });
 		buffer.copyToChannel(samples, 0);
 		const source = new AudioBufferSourceNode(this.#context, { buffer });
 		source.connect(this.#volume);
@@ -65,12 +58,11 @@ export class Speaker {
 	stop(): void {
 		for (const source of this.#sources) source.stop();
 		this.#sources.clear();
-		this.#endsAt = undefined;
+		this.#endsAt = 0;
 	}
 }
 
-/** @param base64 signed 16-bit samples, little-endian */
-export function decodeSamples(base64: string): Float32Array<ArrayBuffer> {
+function decodeSamples(base64: string): Float32Array<ArrayBuffer> {
 	const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 	const view = new DataView(bytes.buffer);
 	return Float32Array.from(

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useIsLive } from "../../../gateway/dashboard/page/app/hooks.js";
 import type { BoardState } from "../messages.js";
-import { decodeSamples, type Speaker } from "./speaker.js";
+import type { Speaker } from "./speaker.js";
 
 type Streamed = Partial<Pick<BoardState, "inputs" | "ring" | "next" | "sound">>;
 
@@ -29,11 +29,10 @@ export function useBoard(path: string, speaker: Speaker): ShownBoard | undefined
 		const open = () => {
 			stream = new EventSource(`${path}/board`);
 			stream.addEventListener("message", ({ data }: MessageEvent<string>) => {
-				const { gain, more, ...shown }: Partial<BoardState> = JSON.parse(data);
+				const { gain, ...shown }: Partial<BoardState> = JSON.parse(data);
 				if (gain !== undefined) speaker.gain = gain;
-				if (shown.sound) speaker.play(decodeSamples(shown.sound.samples), shown.sound.sampleRate);
-				else if (shown.sound === null) speaker.stop();
-				if (more !== undefined) return speaker.append(decodeSamples(more));
+				if (shown.sound === null) speaker.stop();
+				else if (shown.sound !== undefined) speaker.play(shown.sound);
 				setBoard((known) => ({ ...known, ...shown }));
 			});
 			stream.addEventListener("error", () => {
@@ -57,5 +56,5 @@ export function useBoard(path: string, speaker: Speaker): ShownBoard | undefined
 	if (!inputs || ring === undefined || next === undefined) return undefined;
 	const expect: ShownBoard["expect"] = (changed) =>
 		setBoard((known) => ({ ...known, ...(known.inputs && { inputs: { ...known.inputs, ...changed } }) }));
-	return { inputs, ring, next, isPlaying: Boolean(sound), expect };
+	return { inputs, ring, next, isPlaying: typeof sound === "string", expect };
 }
