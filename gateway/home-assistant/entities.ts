@@ -260,7 +260,8 @@ export function stateOf(report: StateReport, { device, release, quietHours }: Fa
 		quiet_from: from,
 		quiet_until: until,
 		siren: onOrOff(audio.player_state === "playing"),
-		...mapSliders(({ command }) => commandEntries[command].reported?.(report)),
+		// Null, which Home Assistant shows as unknown, in safe mode or for a model without the part.
+		...mapSliders(({ command }) => commandEntries[command].reported?.(report) ?? null),
 		touch: onOrOff(peripherals.touch_active),
 		light: peripherals.ambient_light,
 		// In steps of 5 dB like the summary, otherwise each report would change it.
