@@ -25,7 +25,6 @@ const modules = [
 	"device/attempt",
 	"device/commands",
 	"device/component",
-	"device/network/ascii",
 	"device/network/json-limits",
 	"device/network/connection-end",
 	"device/network/gateway-socket",
