@@ -44,22 +44,26 @@ export async function setUp(words: readonly string[]): Promise<EmulatedDevice | 
 	mkdirSync(folder, { recursive: true });
 	const { settings } = request;
 	if (settings) writeFileSync(flashFile, makeFlashImage(bins, settingsPartition(settings)), { mode: 0o600 });
-	return new EmulatedDevice(model, await readPins(model), { qemu, folder });
+	const samplesFile = join(folder, "sound.pcm");
+	return new EmulatedDevice({ qemu, folder, model, pins: await readPins(model), samplesFile });
+}
+
+export interface EmulatedDeviceOptions extends QemuOptions, Omit<EmulatedBoardOptions, "stream"> {
+	readonly model: Model;
 }
 
 /** Board in QEMU, which keeps its flash across power cuts. */
 export class EmulatedDevice {
 	readonly deviceId: string;
 	readonly board: EmulatedBoard;
-	readonly #options: QemuOptions;
+	readonly #options: EmulatedDeviceOptions;
 	#qemu: ReturnType<typeof startQemu>;
 
-	constructor(model: Model, pins: EmulatedBoardOptions["pins"], options: QemuOptions) {
-		this.deviceId = idOf(model, macAddress);
+	constructor(options: EmulatedDeviceOptions) {
+		this.deviceId = idOf(options.model, macAddress);
 		this.#options = options;
 		this.#qemu = startQemu(options);
-		const samplesFile = join(options.folder, "sound.pcm");
-		this.board = new EmulatedBoard({ stream: this.#qemu.board, pins, samplesFile });
+		this.board = new EmulatedBoard({ stream: this.#qemu.board, ...options });
 	}
 
 	/** Process and serial port of the running QEMU. */

@@ -1,6 +1,5 @@
 /** Boards in QEMU: their firmware, their parts, and a gateway for them. */
 
-import type { ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import disk from "node:fs/promises";
 import { createServer } from "node:http";
@@ -15,12 +14,12 @@ import { type AllPins, readPins } from "../../../scripts/boards/pins.js";
 import type { DeviceSettings } from "../../../scripts/command-line/device-settings.js";
 import { projectFolder } from "../../../scripts/command-line/project.js";
 import type { ModdableSdk } from "../../../scripts/moddable/sdk.js";
-import { type BoardEvent, EmulatedBoard } from "../../../scripts/qemu/board.js";
-import { startQemu } from "../../../scripts/qemu/tools.js";
+import type { BoardEvent, EmulatedBoard } from "../../../scripts/qemu/board.js";
+import { EmulatedDevice } from "../../../scripts/qemu/device.js";
 import { buildQuietly } from "../../support/board-builds.js";
 import type { Certificate } from "../../support/certificates.js";
 import { onEnd, temporaryDirectory } from "../../support/cleanup.js";
-import { nextEvent, sourceOf, within } from "../../support/eventually.js";
+import { sourceOf, within } from "../../support/eventually.js";
 import { rewritten } from "../../support/images.js";
 import { listen, portOf } from "../../support/ports.js";
 import { sendRange } from "../../support/ranges.js";
@@ -74,11 +73,6 @@ export interface QemuRigOptions {
 	readonly nvs?: Uint8Array;
 }
 
-interface Started {
-	readonly child: ChildProcess;
-	readonly board: EmulatedBoard;
-}
-
 /** Board in QEMU that connects to a scripted gateway. */
 export class QemuRig {
 	/** Events since the start or the last `forget()`. */
@@ -86,22 +80,22 @@ export class QemuRig {
 	/** Output of the serial port. */
 	serial = "";
 	readonly gateway: ScriptedGateway;
-	readonly #options: QemuRigOptions;
+	readonly model: Model;
 	readonly #folder: string;
 	readonly #flashFile: string;
-	#started: Started;
+	readonly #device: EmulatedDevice;
 	#arrived = () => {};
 
 	static async start(t: TestContext, options: QemuRigOptions): Promise<QemuRig> {
 		const folder = await temporaryDirectory(t);
 		const rig = new QemuRig(options.gateway ?? (await runScriptedGateway(t)), folder, options);
-		onEnd(t, () => rig.#cutPower());
+		onEnd(t, () => rig.#device.close());
 		return rig;
 	}
 
 	private constructor(gateway: ScriptedGateway, folder: string, options: QemuRigOptions) {
 		this.gateway = gateway;
-		this.#options = options;
+		this.model = options.model;
 		this.#folder = folder;
 		this.#flashFile = join(folder, "flash.bin");
 		const { built, image = built.image, settings } = options;
@@ -112,41 +106,30 @@ export class QemuRig {
 		const { bytes, offset } = settingsPartition(stored);
 		flash.set(options.nvs ?? bytes, offset);
 		writeFileSync(this.#flashFile, flash);
-		this.#started = this.#powerOn();
-	}
-
-	get model(): Model {
-		return this.#options.model;
-	}
-
-	get board(): EmulatedBoard {
-		return this.#started.board;
-	}
-
-	async powerCycle(): Promise<void> {
-		await this.#cutPower();
-		this.#started = this.#powerOn();
-	}
-
-	#powerOn(): Started {
-		const { qemu, built } = this.#options;
-		const { child, stdout, board: stream } = startQemu({ qemu, folder: this.#folder, isDeterministic: true });
-		stdout.setEncoding("latin1").on("data", (text: string) => {
-			this.serial += text;
-			this.#arrived();
-		});
 		const onEvent = (event: BoardEvent) => {
 			this.events.push(event);
 			this.#arrived();
 		};
-		return { child, board: new EmulatedBoard({ stream, pins: built.pins, onEvent }) };
+		const { qemu, model } = options;
+		const { pins } = built;
+		this.#device = new EmulatedDevice({ qemu, folder, model, pins, onEvent, isDeterministic: true });
+		this.#readSerial();
 	}
 
-	async #cutPower(): Promise<void> {
-		const { child } = this.#started;
-		const closed = nextEvent(child, "close");
-		child.kill("SIGKILL");
-		await closed;
+	get board(): EmulatedBoard {
+		return this.#device.board;
+	}
+
+	async powerCycle(): Promise<void> {
+		await this.#device.powerCycle();
+		this.#readSerial();
+	}
+
+	#readSerial(): void {
+		this.#device.qemu.stdout.setEncoding("latin1").on("data", (text: string) => {
+			this.serial += text;
+			this.#arrived();
+		});
 	}
 
 	/** Next connection of the device. @throws Error with the serial output if there is none */
