@@ -252,7 +252,7 @@ export function render(value: unknown, payload: string): string {
 	assert.notEqual(payload, "", `value_json is undefined for ${value}`);
 	const fields: Record<string, unknown> = JSON.parse(payload);
 	assert.ok(Object.hasOwn(fields, name), `there is no ${name} for ${value}`);
-	return toJson ? JSON.stringify(fields[name]) : String(fields[name]);
+	return toJson ? JSON.stringify(fields[name]) : String(fields[name] ?? "None");
 }
 
 /** update.py, MQTT_JSON_UPDATE_SCHEMA: an unknown field rejects the whole state. */
@@ -286,7 +286,8 @@ const isBetween = (value: number, { min, max }: Component) => value >= Number(mi
 const isOnOrOff = (_config: Component, state: string) => /^(ON|OFF)$/.test(state);
 
 const stateChecks: Readonly<Record<string, (config: Component, state: string) => boolean>> = {
-	number: (config, state) => isBetween(Number(state), config),
+	// mqtt/number.py: the default of payload_reset.
+	number: (config, state) => state === "None" || isBetween(Number(state), config),
 	// components/text/__init__.py: a mismatch is an error.
 	text: (config, state) =>
 		new RegExp(`^(?:${config.pattern})$`).test(state) && isBetween(state.length, config),
