@@ -78,19 +78,20 @@ export class GatewaySocket {
 
 	/** Drops the message if the connection is not open or the queue is full. */
 	send(text: string): void {
-		if (this.#canSend) this.#sendFrame(opcode.text, new Uint8Array(ArrayBuffer.fromString(text)));
+		const payload = new Uint8Array(ArrayBuffer.fromString(text));
+		if (this.#canSend && this.#stream.queuedBytes + payload.byteLength <= maxQueueBytes)
+			this.#stream.write(encodeFrame(opcode.text, payload));
 	}
 
 	/** Ends the connection; onClosed is not called. */
 	close(): void {
-		if (this.isDrained)
-			this.#sendFrame(opcode.close, Uint8Array.of(normalClosure >> 8, normalClosure & 0xff));
+		this.#sendControl(opcode.close, Uint8Array.of(normalClosure >> 8, normalClosure & 0xff));
 		this.#release();
 	}
 
-	#sendFrame(code: number, payload: Uint8Array): void {
-		if (this.#stream.queuedBytes + payload.byteLength <= maxQueueBytes)
-			this.#stream.write(encodeFrame(code, payload));
+	/** Drops the frame if something is queued: a queue of empty frames would take 30 times their length in memory. */
+	#sendControl(code: number, payload: Uint8Array): void {
+		if (this.isDrained) this.#stream.write(encodeFrame(code, payload));
 	}
 
 	#onReadable(): void {
@@ -132,13 +133,13 @@ export class GatewaySocket {
 	}
 
 	#onControl(code: number, payload: Uint8Array): void {
-		if (code === opcode.ping) this.#sendFrame(opcode.pong, payload);
+		if (code === opcode.ping) this.#sendControl(opcode.pong, payload);
 		if (code !== opcode.close) return;
 		const [high, low] = payload;
 		const closeCode = high === undefined || low === undefined ? undefined : (high << 8) | low;
 		// At most 123 bytes; String.fromArrayBuffer would throw for non-ASCII bytes.
 		const reason = String.fromCharCode(...payload.subarray(2));
-		this.#sendFrame(opcode.close, payload.subarray(0, 2));
+		this.#sendControl(opcode.close, payload.subarray(0, 2));
 		this.#end(endOfClose(closeCode, reason));
 	}
 
@@ -150,7 +151,7 @@ export class GatewaySocket {
 	#onSilence(): void {
 		this.#silences += 1;
 		if (this.#silences >= silencesUntilLost) this.#fail("the gateway sent nothing for 45 s");
-		else this.#sendFrame(opcode.ping, new Uint8Array(0));
+		else this.#sendControl(opcode.ping, new Uint8Array(0));
 	}
 
 	get #canSend(): boolean {

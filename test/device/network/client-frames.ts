@@ -3,8 +3,8 @@ const wholeText = 0x81;
 /** Length codes from here on announce a length of two bytes. */
 const twoBytes = 126;
 
-/** Decodes the text messages among a client's frames. */
-export function messagesIn(frames: Buffer): Buffer[] {
+/** Decodes the text messages among a client's frames, or its frames with another first byte. */
+export function messagesIn(frames: Buffer, first = wholeText): Buffer[] {
 	const messages: Buffer[] = [];
 	for (let at = 0; at < frames.length; ) {
 		const code = frames.readUInt8(at + 1) & 0x7f;
@@ -14,7 +14,7 @@ export function messagesIn(frames: Buffer): Buffer[] {
 		const payload = frames
 			.subarray(start, start + length)
 			.map((byte, index) => byte ^ (mask[index % 4] ?? 0));
-		if (frames[at] === wholeText) messages.push(Buffer.from(payload));
+		if (frames[at] === first) messages.push(Buffer.from(payload));
 		at = start + length;
 	}
 	return messages;

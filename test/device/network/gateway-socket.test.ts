@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Socket, SocketOptions } from "../../../device/host.js";
+import type { ConnectionEnd } from "../../../device/network/connection-end.js";
 import "../array-buffer.js";
 import { clock } from "../update/timer.js";
 import { messagesIn } from "./client-frames.js";
@@ -17,65 +18,133 @@ const isClass = (value: unknown): value is new (options: object) => Connection =
 const file: string = "../../../device/network/gateway-socket.js";
 const { GatewaySocket }: { GatewaySocket?: unknown } = await import(file);
 
-const accepted = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+/** First byte of a close frame. */
+const closeFrame = 0x88;
 /** Bytes that the socket accepts at a time. */
 const windowBytes = 40;
 
-test("sends queued messages in order, in pieces of the send window, and notifies of the empty queue in a new turn", () => {
-	let written = Buffer.alloc(0);
-	let received = Buffer.alloc(0);
-	let isInCall = false;
-	let count = 0;
-	let socket: SocketOptions | undefined;
-	class Client implements Socket {
-		constructor(options: SocketOptions) {
-			socket = options;
+class Peer {
+	written = Buffer.alloc(0);
+	/** Bytes that the socket accepts next. */
+	room = windowBytes;
+	isClosed = false;
+	readonly ends: ConnectionEnd[] = [];
+	readonly connection: Connection;
+	#received = Buffer.alloc(0);
+	#socket: SocketOptions | undefined;
+
+	constructor(onDrained = () => {}) {
+		const peer = this;
+		class Client implements Socket {
+			constructor(options: SocketOptions) {
+				peer.#socket = options;
+			}
+			read(buffer: Uint8Array): void {
+				buffer.set(peer.#received.subarray(0, buffer.length));
+				peer.#received = peer.#received.subarray(buffer.length);
+			}
+			write(bytes: Uint8Array): number {
+				assert.ok(bytes.length <= peer.room, `${bytes.length} bytes`);
+				peer.written = Buffer.concat([peer.written, bytes]);
+				if (peer.room < windowBytes) peer.room -= bytes.length;
+				return peer.room;
+			}
+			close(): void {
+				peer.isClosed = true;
+			}
 		}
-		read(buffer: Uint8Array): void {
-			buffer.set(received.subarray(0, buffer.length));
-			received = received.subarray(buffer.length);
-		}
-		write(bytes: Uint8Array): number {
-			assert.ok(bytes.length <= windowBytes, `${bytes.length} bytes`);
-			written = Buffer.concat([written, bytes]);
-			return windowBytes;
-		}
-		close(): void {}
+		assert.ok(isClass(GatewaySocket), "GatewaySocket is no class");
+		this.connection = new GatewaySocket({
+			part: Client,
+			certificate: undefined,
+			resolve: (_host: string, onResolved: (address: string) => void) => onResolved("10.0.0.1"),
+			url: { isSecure: false, host: "gateway", port: 80, path: "/gerät" },
+			headers: [],
+			onOpen: () => {},
+			onMessage: () => {},
+			onDrained,
+			onClosed: (end: ConnectionEnd) => this.ends.push(end),
+		});
+		this.setRoom(windowBytes);
 	}
-	assert.ok(isClass(GatewaySocket), "GatewaySocket is no class");
-	const connection = new GatewaySocket({
-		part: Client,
-		certificate: undefined,
-		resolve: (_host: string, onResolved: (address: string) => void) => onResolved("10.0.0.1"),
-		url: { isSecure: false, host: "gateway", port: 80, path: "/gerät" },
-		headers: [],
-		onOpen: () => {},
-		onMessage: () => {},
-		onDrained: () => {
-			assert.ok(!isInCall, "onDrained was called within send()");
-			if (count === 4) return;
-			send(`${++count}${"x".repeat(300)}`);
-			send(`${++count}`);
-		},
-		onClosed: () => assert.fail("closed"),
-	});
-	const send = (text: string) => {
-		isInCall = true;
-		connection.send(text);
-		isInCall = false;
-	};
-	socket?.onWritable(windowBytes);
+
+	setRoom(byteCount: number): void {
+		this.room = byteCount;
+		this.#socket?.onWritable(byteCount);
+	}
+
+	send(bytes: Uint8Array | string): void {
+		this.#received = Buffer.concat([this.#received, Buffer.from(bytes)]);
+		this.#socket?.onReadable(this.#received.length);
+	}
+}
+
+/** Peer that has accepted the connection. */
+function accept(onDrained?: () => void): Peer {
+	const peer = new Peer(onDrained);
+	peer.written = Buffer.alloc(0);
+	peer.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n");
+	return peer;
+}
+
+test("requests the upgrade in UTF-8", () => {
+	const { written, connection } = new Peer();
 	assert.match(
 		written.toString(),
 		/^GET \/gerät HTTP\/1\.1\r\nhost: gateway:80\r\nupgrade: websocket\r\n.*\r\n\r\n$/s,
 	);
-	written = Buffer.alloc(0);
-	received = Buffer.from(accepted);
-	socket?.onReadable(received.length);
+	connection.close();
+	assert.equal(clock.pending, 0);
+});
+
+test("sends queued messages in order, in pieces of the send window, and notifies of the empty queue in a new turn", () => {
+	let isInCall = false;
+	let count = 0;
+	const peer = accept(() => {
+		assert.ok(!isInCall, "onDrained was called within send()");
+		if (count === 4) return;
+		send(`${++count}${"x".repeat(300)}`);
+		send(`${++count}`);
+	});
+	const send = (text: string) => {
+		isInCall = true;
+		peer.connection.send(text);
+		isInCall = false;
+	};
 	send("first");
 	const messages = ["first", `1${"x".repeat(300)}`, "2", `3${"x".repeat(300)}`, "4"];
-	clock.runUntil(() => messagesIn(written).length === messages.length, 0);
-	assert.deepEqual(messagesIn(written).map(String), messages);
-	assert.ok(connection.isDrained, "the socket still holds data");
-	connection.close();
+	clock.runUntil(() => messagesIn(peer.written).length === messages.length, 0);
+	assert.deepEqual(messagesIn(peer.written).map(String), messages);
+	assert.ok(peer.connection.isDrained, "the socket still holds data");
+	peer.connection.close();
+	assert.deepEqual(messagesIn(peer.written, closeFrame), [Buffer.from([0x03, 0xe8])]);
+});
+
+test("answers pings, of which the queue holds one, and drops messages beyond 16 KiB", () => {
+	const peer = accept();
+	const ping = Buffer.from([0x89, 125, ...Buffer.alloc(125, "p")]);
+	peer.send(ping);
+	assert.deepEqual(messagesIn(peer.written, 0x8a), [ping.subarray(2)]);
+	peer.setRoom(0);
+	for (let count = 0; count < 100; count++) peer.send(ping);
+	for (let count = 0; count < 10; count++) peer.connection.send(`${count}${"x".repeat(3000)}`);
+	peer.setRoom(windowBytes);
+	assert.equal(messagesIn(peer.written, 0x8a).length, 2);
+	assert.deepEqual(
+		messagesIn(peer.written).map((text) => String(text)[0]),
+		["0", "1", "2", "3", "4"],
+	);
+	peer.connection.close();
+});
+
+test("echoes a close frame, and then closes the connection and all timers", () => {
+	const peer = accept();
+	peer.send(Buffer.from([0x88, 4, 0x0f, 0xa2, ...Buffer.from("no")]));
+	assert.deepEqual(messagesIn(peer.written, closeFrame), [Buffer.from([0x0f, 0xa2])]);
+	assert.ok(peer.isClosed, "the socket is open");
+	assert.equal(clock.pending, 0);
+	assert.deepEqual(
+		peer.ends.map(({ kind }) => kind),
+		["rejected"],
+	);
 });

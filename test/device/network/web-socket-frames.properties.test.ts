@@ -62,7 +62,13 @@ test("encodes a message in one masked frame", () => {
 		fc.property(payload(maxBytes), (bytes) => {
 			assert.deepEqual(messagesIn(Buffer.from(encodeFrame(opcode.text, bytes))), [Buffer.from(bytes)]);
 		}),
-		{ numRuns: runs(300) },
+		{ numRuns: runs(300), examples: [[new Uint8Array(125)], [new Uint8Array(126)], [new Uint8Array(127)]] },
+	);
+	const empty = new Uint8Array(0);
+	assert.notDeepEqual(
+		encodeFrame(opcode.ping, empty),
+		encodeFrame(opcode.ping, empty),
+		"the mask is no nonce",
 	);
 });
 
