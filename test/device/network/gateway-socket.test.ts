@@ -73,17 +73,23 @@ class Peer {
 		this.#socket?.onWritable(byteCount);
 	}
 
+	breakOff(): void {
+		this.#socket?.onError();
+		clock.pass(0);
+	}
+
 	send(bytes: Uint8Array | string): void {
 		this.#received = Buffer.concat([this.#received, Buffer.from(bytes)]);
 		this.#socket?.onReadable(this.#received.length);
 	}
 }
 
-/** Peer that has accepted the connection. */
-function accept(onDrained?: () => void): Peer {
+/** Peer that has accepted the connection. @param frame sent together with the response */
+function accept(onDrained?: () => void, frame: Uint8Array = Buffer.alloc(0)): Peer {
 	const peer = new Peer(onDrained);
 	peer.written = Buffer.alloc(0);
-	peer.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n");
+	const head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+	peer.send(Buffer.concat([Buffer.from(head), frame]));
 	return peer;
 }
 
@@ -121,13 +127,13 @@ test("sends queued messages in order, in pieces of the send window, and notifies
 });
 
 test("answers pings, of which the queue holds one, and drops messages beyond 16 KiB", () => {
-	const peer = accept();
 	const ping = Buffer.from([0x89, 125, ...Buffer.alloc(125, "p")]);
-	peer.send(ping);
+	const peer = accept(() => assert.ok(peer.connection.isDrained, "the queue is not empty"), ping);
 	assert.deepEqual(messagesIn(peer.written, 0x8a), [ping.subarray(2)]);
 	peer.setRoom(0);
 	for (let count = 0; count < 100; count++) peer.send(ping);
 	for (let count = 0; count < 10; count++) peer.connection.send(`${count}${"x".repeat(3000)}`);
+	clock.pass(0);
 	peer.setRoom(windowBytes);
 	assert.equal(messagesIn(peer.written, 0x8a).length, 2);
 	assert.deepEqual(
@@ -147,4 +153,21 @@ test("echoes a close frame, and then closes the connection and all timers", () =
 		peer.ends.map(({ kind }) => kind),
 		["rejected"],
 	);
+});
+
+test("tells a rejected upgrade, even by an incomplete response, from a server that is no gateway", () => {
+	for (const [response, kind, reason] of [
+		["HTTP/1.1 401 Unauthorized\r\ndate:", "rejected", /rejected the token/],
+		["HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", "failed", /is no gateway/],
+		["HTTP/1.1 101 Switching", "failed", /no connection to gateway:80/],
+	] as const) {
+		const peer = new Peer();
+		peer.send(response);
+		peer.breakOff();
+		assert.deepEqual(
+			peer.ends.map((end) => end.kind),
+			[kind],
+		);
+		assert.match(peer.ends[0]?.reason ?? "", reason);
+	}
 });
