@@ -37,8 +37,11 @@ export class ResponseHead {
 		if (this.status === undefined) {
 			this.status = Number(/^HTTP\/1\.\d ([1-9]\d\d)(?: |$)/.exec(line)?.[1] ?? 0);
 			this.isOver = this.status === 0;
-		} else if (line === "") this.isOver = true;
-		else if (line.length <= maxLineBytes) this.#readField(line);
+		} else if (line === "") {
+			this.isOver = this.status === 101 || this.status >= 200;
+			// Another head follows an interim response (RFC 9110, 15.2).
+			if (!this.isOver) this.status = undefined;
+		} else if (line.length <= maxLineBytes) this.#readField(line);
 	}
 
 	#readField(line: string): void {

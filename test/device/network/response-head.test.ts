@@ -24,6 +24,13 @@ test("reads the status and the wanted fields up to the empty line, in any pieces
 	}
 });
 
+test("skips interim responses, but not the switch to another protocol", () => {
+	const { head } = parse("HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ndate: a\r\n\r\n");
+	assert.deepEqual([head.status, ...head.fields], [200, ["date", "a"]]);
+	assert.equal(parse("HTTP/1.1 101 Switching\r\n\r\nrest").rest, "rest");
+	assert.ok(parse("HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000)).head.isOver, "no limit");
+});
+
 test("accepts status lines of HTTP/1 only", () => {
 	for (const line of ["HTTP/1.0 200 OK", "HTTP/1.1 200 ", "HTTP/1.1 200"])
 		assert.equal(parse(`${line}\r\n`).head.status, 200, line);
