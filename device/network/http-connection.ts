@@ -38,6 +38,7 @@ export interface ConnectionOptions {
 	readonly stallMs: number;
 	/** Whether the caller currently reads; while it does not, silence is no error. Absent: it always reads. */
 	readonly isReading?: () => boolean;
+	/** Must close the connection if the response has no body. */
 	readonly onHeaders: (status: number, headers: ReadonlyMap<string, string>) => void;
 	readonly onReadable: (byteCount: number) => void;
 	/** Called when the response is complete, in a new turn, in which get() may be called. */
@@ -92,7 +93,12 @@ export class Connection {
 	read(buffer: Uint8Array): void {
 		this.#stream.read(buffer);
 		this.#left -= buffer.byteLength;
-		if (this.#left === 0) this.#complete();
+		if (this.#left > 0) return;
+		// In a new turn, since the caller is still inside its read.
+		this.#nextTurnTimer = Timer.set(() => {
+			this.#onActivity();
+			this.#options.onComplete();
+		});
 	}
 
 	close(): void {
@@ -122,16 +128,6 @@ export class Connection {
 		this.#onActivity();
 		this.#left = readContentLength(fields.get("content-length")) ?? Number.POSITIVE_INFINITY;
 		this.#options.onHeaders(status, fields);
-		if (this.#left === 0) this.#complete();
-	}
-
-	/** In a new turn, since the caller is still inside its read. */
-	#complete(): void {
-		if (this.#isClosed) return;
-		this.#nextTurnTimer = Timer.set(() => {
-			this.#onActivity();
-			this.#options.onComplete();
-		});
 	}
 
 	#onActivity(): void {

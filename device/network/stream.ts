@@ -31,7 +31,6 @@ export interface StreamOptions {
 export class Stream {
 	readonly #options: StreamOptions;
 	#socket: Socket | undefined;
-	#isOpen = false;
 	#isClosed = false;
 	#lossTimer: Timer | undefined;
 	#drainTimer: Timer | undefined;
@@ -45,6 +44,7 @@ export class Stream {
 	#stagedAt = 0;
 	#stagedEnd = 0;
 
+	/** Send window; 0 until the connection is open. */
 	#writableBytes = 0;
 	readonly #queue: Uint8Array[] = [];
 	#queuedBytes = 0;
@@ -98,7 +98,6 @@ export class Stream {
 	/** Ends the connection; onLost is not called. Queued bytes are lost. */
 	close(): void {
 		this.#isClosed = true;
-		this.#isOpen = false;
 		this.#unread = 0;
 		this.#stagedAt = this.#stagedEnd;
 		this.#queue.length = 0;
@@ -131,7 +130,6 @@ export class Stream {
 	}
 
 	#onWritable(byteCount: number): void {
-		this.#isOpen = true;
 		this.#writableBytes = byteCount;
 		this.#pump();
 	}
@@ -153,7 +151,7 @@ export class Stream {
 	#pump(): void {
 		for (;;) {
 			const [bytes] = this.#queue;
-			if (!bytes || !this.#socket || !this.#isOpen) return;
+			if (!bytes || !this.#socket) return;
 			const count = Math.min(bytes.byteLength, this.#writableBytes);
 			if (count < bytes.byteLength && count < minPieceBytes) return;
 			this.#writableBytes = this.#socket.write(bytes.subarray(0, count));
