@@ -171,3 +171,13 @@ test("tells a rejected upgrade, even by an incomplete response, from a server th
 		assert.match(peer.ends[0]?.reason ?? "", reason);
 	}
 });
+
+test("turns an exception of the socket into the end of the connection, in a new turn", () => {
+	const peer = accept();
+	// The socket throws.
+	peer.room = 0;
+	peer.connection.send("message");
+	assert.equal(peer.ends.length, 0);
+	clock.pass(0);
+	assert.match(peer.ends[0]?.reason ?? "", /the connection failed: AssertionError/);
+});

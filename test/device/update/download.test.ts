@@ -500,6 +500,20 @@ describe("server that", () => {
 			);
 	});
 
+	test("sends bytes after the last response has no effect", () => {
+		const start = (blocks - 1) * blockBytes;
+		const rest = newFirmware.subarray(start);
+		const fields = {
+			"Content-Range": `bytes ${start}-${total - 1}/${total}`,
+			"Content-Length": String(rest.length),
+		};
+		const last = part(fields, Buffer.concat([rest, Buffer.from("\r\n")]));
+		const answer: Answer = (_, index) => (index === blocks - 1 ? last : undefined);
+		const outcome = run({ hasETags: false, answer });
+		assertUpdated(outcome);
+		assert.equal(outcome.server.requests.length, blocks);
+	});
+
 	test("fails with another error each time is not retried forever", () => {
 		const { rig, server, reason } = run({
 			answer: (_, index): RawAnswer => ({ head: head(index % 2 ? 500 : 429, {}) }),
