@@ -166,6 +166,7 @@ test("a rollout keeps its limits while gateways and three NATS servers are distu
 				isReplicaBehind = true;
 			});
 		} else if (kind === "cuts all off") {
+			await waitUntil(() => devices.some(({ isUpdating }) => isUpdating));
 			for (const other of gateways) other.cut();
 			const isUpdated = ({ version }: ReconnectingDevice) => version === "1.4.0";
 			const updated = devices.filter(isUpdated).length;
