@@ -151,7 +151,7 @@ export class Download {
 			http,
 			url,
 			certificate,
-			stallMs: this.#retries.onConnect(),
+			stallMs: this.#retries.stallMs,
 			isReading: () => !isPaced || !this.#reader.isDelivering,
 			onHeaders: (status, headers) => this.#onHeaders(status, headers),
 			onReadable: (byteCount) => this.#onReadable(byteCount),

@@ -2,7 +2,7 @@
 
 import type { ResponseProblem } from "../network/http-response.js";
 
-/** Maximum number of connections in a row that are lost before their second block. */
+/** Maximum number of connections in a row that are lost without a block. Some servers close each connection after a response. */
 export const maxDrops = 5;
 /** Maximum retries of a damaged block. */
 const maxRefetches = 3;
@@ -24,8 +24,6 @@ export class Retries {
 	readonly #now: () => number;
 	#drops = 0;
 	#refetches = 0;
-	/** Whether the current connection has delivered a block. */
-	#hasDelivered = false;
 	/** Time at which the last block was delivered, or the download began. */
 	#progressAtMs: number;
 	/** Last unusable response, with the requested offset. */
@@ -37,16 +35,14 @@ export class Retries {
 		this.#progressAtMs = now();
 	}
 
-	/** @returns timeout of silence of the new connection, in ms */
-	onConnect(): number {
-		this.#hasDelivered = false;
+	/** Timeout of silence of a new connection, in ms. */
+	get stallMs(): number {
 		return Math.min(maxStallMs, stallMs * 2 ** this.#drops);
 	}
 
 	/** A block was delivered. */
 	onProgress(): void {
-		if (this.#hasDelivered) this.#drops = 0;
-		this.#hasDelivered = true;
+		this.#drops = 0;
 		this.#refetches = 0;
 		this.#progressAtMs = this.#now();
 	}
