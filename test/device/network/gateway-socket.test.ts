@@ -94,13 +94,14 @@ function accept(onDrained?: () => void, frame: Uint8Array = Buffer.alloc(0)): Pe
 }
 
 test("requests the upgrade in UTF-8", () => {
+	const { pending } = clock;
 	const { written, connection } = new Peer();
 	assert.match(
 		written.toString(),
 		/^GET \/gerät HTTP\/1\.1\r\nhost: gateway:80\r\nupgrade: websocket\r\n.*\r\n\r\n$/s,
 	);
 	connection.close();
-	assert.equal(clock.pending, 0);
+	assert.equal(clock.pending, pending);
 });
 
 test("sends queued messages in order, in pieces of the send window, and notifies of the empty queue in a new turn", () => {
@@ -144,11 +145,12 @@ test("answers pings, of which the queue holds one, and drops messages beyond 16 
 });
 
 test("echoes a close frame, and then closes the connection and all timers", () => {
+	const { pending } = clock;
 	const peer = accept();
 	peer.send(Buffer.from([0x88, 4, 0x0f, 0xa2, ...Buffer.from("no")]));
 	assert.deepEqual(messagesIn(peer.written, closeFrame), [Buffer.from([0x0f, 0xa2])]);
 	assert.ok(peer.isClosed, "the socket is open");
-	assert.equal(clock.pending, 0);
+	assert.equal(clock.pending, pending);
 	assert.deepEqual(
 		peer.ends.map(({ kind }) => kind),
 		["rejected"],
