@@ -66,7 +66,7 @@ export function isPublic(address: string): boolean {
 	const parsed = ipaddr.parse(address);
 	const isGlobal = parsed instanceof ipaddr.IPv4 || (parsed.parts[0] ?? 0) >> 13 === 1;
 	const own = new BlockList();
-	for (const { cidr } of Object.values(networkInterfaces()).flatMap((each = []) => each)) {
+	for (const { cidr } of Object.values(networkInterfaces()).flatMap((addresses = []) => addresses)) {
 		const [network = "", prefix] = cidr?.split("/") ?? [];
 		if (isIP(network)) own.addSubnet(network, Number(prefix), isIPv6(network) ? "ipv6" : "ipv4");
 	}

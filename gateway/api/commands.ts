@@ -55,12 +55,12 @@ type Confirmation<P> =
 			readonly confirmedBy?: Confirms<P>;
 	  }
 	/** Null: the command cannot be confirmed, so it is not available for many devices or a control. */
-	| { readonly confirmedBy: Confirms<P> | "connection" | null; readonly handover?: "extension" };
+	| { readonly confirmedBy: Confirms<P> | "connection" | null; readonly transfer?: "extension" };
 
 /** Transfer to a replacement: the last reported value is sent, or an extension handles it. */
-type Handover<N> = N extends PersistentCommand
-	? { readonly handover: "sent" | "extension" }
-	: { readonly handover?: "sent" };
+type Transfer<N> = N extends PersistentCommand
+	? { readonly transfer: "sent" | "extension" }
+	: { readonly transfer?: "sent" };
 
 function hasSound({ peripherals }: StateReport): boolean {
 	return peripherals.audio.current_track.startsWith("file:///sounds/");
@@ -78,25 +78,25 @@ const table = {
 		confirmedBy: ({ peripherals: { audio } }, { value }) =>
 			audio.volume === value || audio.unmuted_volume === value,
 		reported: ({ peripherals: { audio } }) => audio.unmuted_volume ?? audio.volume,
-		handover: "sent",
+		transfer: "sent",
 	},
 	set_mute: {
 		roles: users,
 		title: ({ value }) => (value ? "Mute" : "Unmute"),
 		reported: ({ peripherals }) => peripherals.audio.muted,
-		handover: "sent",
+		transfer: "sent",
 	},
 	set_brightness: {
 		roles: users,
 		title: ({ value }) => `Brightness ${Math.round(value * 100)} %`,
 		slider: { label: "Brightness", scale: 100 },
 		reported: ({ peripherals }) => peripherals.led_ring.brightness_coef,
-		handover: "sent",
+		transfer: "sent",
 	},
 	set_auto_brightness: {
 		roles: users,
 		reported: ({ peripherals }) => peripherals.led_ring.auto_brightness ?? false,
-		handover: "sent",
+		transfer: "sent",
 	},
 	set_light: {
 		roles: users,
@@ -114,7 +114,7 @@ const table = {
 		roles: users,
 		slider: { label: "Haptics", scale: 1 },
 		reported: ({ peripherals }) => peripherals.haptic_intensity,
-		handover: "sent",
+		transfer: "sent",
 	},
 	play_audio: {
 		roles: users,
@@ -148,7 +148,7 @@ const table = {
 	},
 	play_sound: { roles: users, confirmedBy: null },
 	start_sound: { roles: users, confirmedBy: null },
-	set_quiet: { roles: monitors, confirmedBy: null, handover: "extension" },
+	set_quiet: { roles: monitors, confirmedBy: null, transfer: "extension" },
 	trigger_ota: { roles: monitors, confirmedBy: null },
 	start_ota: { roles: monitors, confirmedBy: null },
 	cancel_ota: {
@@ -166,7 +166,7 @@ const table = {
 	clear_crash: { roles: monitors, confirmedBy: null },
 	set_log: { roles: monitors, confirmedBy: null },
 } as const satisfies {
-	readonly [N in Action]: Wording<Payloads[N]> & Confirmation<Payloads[N]> & Handover<N>;
+	readonly [N in Action]: Wording<Payloads[N]> & Confirmation<Payloads[N]> & Transfer<N>;
 };
 
 type Table = typeof table;
@@ -180,7 +180,7 @@ export type SliderName = {
 }[keyof Table];
 /** Commands sent to a replacement. */
 export type TransferredName = {
-	[N in keyof Table]: Table[N] extends { readonly handover: "sent" } ? N : never;
+	[N in keyof Table]: Table[N] extends { readonly transfer: "sent" } ? N : never;
 }[keyof Table];
 
 /** Command definitions, by name. */
@@ -188,7 +188,7 @@ export const commandEntries: {
 	readonly [N in Action]: Wording<Payloads[N]> & {
 		readonly reported?: (report: StateReport) => unknown;
 		readonly confirmedBy?: Confirms<Payloads[N]> | "connection" | null;
-		readonly handover?: "sent" | "extension";
+		readonly transfer?: "sent" | "extension";
 	};
 } = table;
 
@@ -203,7 +203,7 @@ export function isConfirmable(name: Action): name is ConfirmableName {
 }
 
 export function isTransferred(name: Action): name is TransferredName {
-	return commandEntries[name].handover === "sent";
+	return commandEntries[name].transfer === "sent";
 }
 
 /** Whether a person may do an action; an unknown one requires the role `monitor`. */

@@ -109,10 +109,10 @@ export class Client {
 
 	/** Session record of the next status_update with that reason, of this device or any. */
 	async change(reason: string, deviceId?: string): Promise<SessionRecord> {
-		const isMeant = ([session]: Frame["sessions"]) =>
+		const isOfDevice = ([session]: Frame["sessions"]) =>
 			deviceId === undefined || session?.deviceId === deviceId;
 		const { sessions } = await this.until(
-			(frame) => frame.type === "status_update" && frame.reason === reason && isMeant(frame.sessions),
+			(frame) => frame.type === "status_update" && frame.reason === reason && isOfDevice(frame.sessions),
 		);
 		const [session] = sessions;
 		if (!session || sessions.length > 1) throw new Error(`${sessions.length} sessions in one change`);

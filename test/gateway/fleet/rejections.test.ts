@@ -33,7 +33,12 @@ test("keeps the latest 50, at most 20 per address", () => {
 
 async function list({ api }: RunningGateway) {
 	const { rejections } = (await api("GET", "/api/rejections")).body;
-	return rejections.map((one: CountedRejection) => [one.what, one.deviceId, one.reason, one.count]);
+	return rejections.map(({ what, deviceId, reason, count }: CountedRejection) => [
+		what,
+		deviceId,
+		reason,
+		count,
+	]);
 }
 
 test("lists rejected devices by name, and dropped reports", async (t) => {

@@ -53,7 +53,7 @@ describe("lock of a file", () => {
 		assert.equal(await readFile(path, "utf8"), "1");
 	});
 
-	test("is refused while another change lasts longer than the limit", async (t) => {
+	test("is rejected while another change lasts longer than the limit", async (t) => {
 		const { path } = await counter(t);
 		const wait = () => withFileLock(disk, path, async () => {}, 1);
 		await withFileLock(disk, path, () => assert.rejects(wait, { code: "EBUSY" }));

@@ -41,8 +41,8 @@ export function useList<E extends HTMLElement>(options: ListOptions) {
 	const { places } = useApp();
 	/** Initially the item that was opened from this view. */
 	const [latest, setActive] = useState(() => places.get(listAddress())?.key);
-	const isThere = latest !== undefined && keys.includes(latest);
-	const active = isThere ? latest : isFirstActive ? keys[0] : undefined;
+	const isListed = latest !== undefined && keys.includes(latest);
+	const active = isListed ? latest : isFirstActive ? keys[0] : undefined;
 	const wanted = useRef<string | undefined>(undefined);
 	const focus = () => {
 		if (wanted.current === undefined) return;
